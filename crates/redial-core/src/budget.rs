@@ -1,0 +1,312 @@
+//! A retry budget shared by many calls: a token bucket that can never wedge.
+//!
+//! One call deposits a little, one retry costs more, and a floor trickles in with time. While most
+//! calls succeed there is always enough; when everything fails, retries are held to the floor and
+//! a fixed share of the calls, instead of multiplying the load on a service that is down.
+//!
+//! Why it cannot wedge: both words are changed by compare-and-exchange only; tokens are clamped to
+//! [0, capacity] in the very step that changes them; and a budget without any refill is refused
+//! when it is built.
+
+use core::fmt;
+
+use crate::atomic::{AtomicU64, Ordering};
+use crate::decimal::{BILLION, Decimal, saturate};
+use crate::invalid::{Invalid, Mistake};
+use crate::time::Time;
+
+/// A retry budget that many calls share: a token bucket in atomics, without a lock.
+///
+/// Every call under it deposits a share of a token when it starts, every retry costs some before
+/// its wait, and a floor comes with time. It starts full. A retry that cannot be paid for stops
+/// its call with [`Stop::Budget`](crate::Stop::Budget); a call that is dropped while it waits gets
+/// its cost back.
+///
+/// The defaults allow one retry to five calls, ten retries a second on top, and bursts of a
+/// hundred; [`builder`](Self::builder) sets others.
+///
+/// ```
+/// use redial_core::{Budget, Time};
+///
+/// static BUDGET: Budget =
+///     Budget::builder().capacity(2.0).deposit(0.5).floor_per_second(0.0).build();
+///
+/// assert!(BUDGET.withdraw(Time::ZERO)); // a retry
+/// assert!(BUDGET.withdraw(Time::ZERO));
+/// assert!(!BUDGET.withdraw(Time::ZERO)); // empty
+/// BUDGET.deposit(); // two calls later …
+/// BUDGET.deposit();
+/// assert!(BUDGET.withdraw(Time::ZERO)); // … there is one again
+/// ```
+pub struct Budget {
+    settings: BudgetBuilder,
+    /// Billionths of a token, from 0 to the capacity.
+    tokens: AtomicU64,
+    /// Until when the floor has been paid out, in nanoseconds of the callers' clock.
+    paid_until: AtomicU64,
+}
+
+/// The settings of a [`Budget`]: see [`Budget::builder`].
+///
+/// ```
+/// use redial_core::{Budget, BudgetBuilder};
+/// const SETTINGS: BudgetBuilder = Budget::builder().capacity(50.0);
+/// static READS: Budget = SETTINGS.build();
+/// static WRITES: Budget = SETTINGS.deposit(0.05).build();
+/// assert_eq!(READS.tokens(), WRITES.tokens());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[must_use = "settings do nothing until `.build()` makes them a budget"]
+pub struct BudgetBuilder {
+    capacity: u64,
+    deposit: u64,
+    cost: u64,
+    floor_per_second: u64,
+    invalid: Option<Invalid>,
+}
+
+impl BudgetBuilder {
+    /// How many tokens the budget holds at most, and at first. 100 unless set.
+    ///
+    /// ```
+    /// use redial_core::Budget;
+    /// assert_eq!(Budget::builder().capacity(5.0).build().tokens(), 5.0);
+    /// ```
+    pub const fn capacity(mut self, tokens: f64) -> Self {
+        self.capacity = self.billionths("budget capacity", tokens);
+        self
+    }
+
+    /// How many tokens a call adds when it starts: 0.2, which is the default, allows one retry to
+    /// five calls.
+    ///
+    /// ```
+    /// use redial_core::{Budget, Time};
+    /// let budget = Budget::builder().deposit(0.25).build();
+    /// assert!(budget.withdraw(Time::ZERO));
+    /// budget.deposit();
+    /// assert_eq!(budget.tokens(), 99.25);
+    /// ```
+    pub const fn deposit(mut self, tokens: f64) -> Self {
+        self.deposit = self.billionths("budget deposit", tokens);
+        self
+    }
+
+    /// How many tokens a retry takes. 1 unless set.
+    ///
+    /// ```
+    /// use redial_core::{Budget, Time};
+    /// let budget = Budget::builder().cost(14.0).build();
+    /// assert!(budget.withdraw(Time::ZERO));
+    /// assert_eq!(budget.tokens(), 86.0);
+    /// ```
+    pub const fn cost(mut self, tokens: f64) -> Self {
+        self.cost = self.billionths("budget cost", tokens);
+        self
+    }
+
+    /// How many tokens come with each second, whatever the calls do. 10 unless set.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::{Budget, Time};
+    ///
+    /// let budget = Budget::builder().capacity(1.0).deposit(0.0).floor_per_second(2.0).build();
+    /// assert!(budget.withdraw(Time::ZERO));
+    /// assert!(!budget.withdraw(Time::ZERO.after(Duration::from_millis(499))));
+    /// assert!(budget.withdraw(Time::ZERO.after(Duration::from_millis(500))));
+    /// ```
+    pub const fn floor_per_second(mut self, tokens: f64) -> Self {
+        self.floor_per_second = self.billionths("budget floor per second", tokens);
+        self
+    }
+
+    /// The budget, full.
+    ///
+    /// ```
+    /// use redial_core::Budget;
+    /// static BUDGET: Budget = Budget::builder().capacity(20.0).build();
+    /// assert_eq!(BUDGET.tokens(), 20.0);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Where a setting is out of range. In a `const` or `static` that is a compile error; for
+    /// values that are known only at run time there is [`try_build`](Self::try_build).
+    #[track_caller]
+    pub const fn build(self) -> Budget {
+        match self.check() {
+            Some(invalid) => invalid.refuse(),
+            None => Budget::full(self),
+        }
+    }
+
+    /// [`build`](Self::build) for values that are known only at run time.
+    ///
+    /// ```
+    /// use redial_core::Budget;
+    ///
+    /// assert!(Budget::builder().cost(0.5).try_build().is_ok());
+    /// let wedged = Budget::builder().deposit(0.0).floor_per_second(0.0).try_build();
+    /// assert_eq!(
+    ///     wedged.unwrap_err().to_string(),
+    ///     "budget: with no deposit and no floor an empty budget never refills",
+    /// );
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first setting that is out of range, or a budget that could never be paid from.
+    pub fn try_build(self) -> Result<Budget, Invalid> {
+        match self.check() {
+            Some(invalid) => Err(invalid),
+            None => Ok(Budget::full(self)),
+        }
+    }
+
+    const fn check(&self) -> Option<Invalid> {
+        if self.invalid.is_some() {
+            self.invalid
+        } else if self.cost > self.capacity {
+            Some(Invalid(Mistake::CostAboveCapacity))
+        } else if self.deposit == 0 && self.floor_per_second == 0 {
+            Some(Invalid(Mistake::NeverRefills))
+        } else {
+            None
+        }
+    }
+
+    const fn billionths(&mut self, option: &'static str, tokens: f64) -> u64 {
+        match Decimal::from_float(tokens) {
+            Some(amount) => amount.billionths(),
+            None => {
+                if self.invalid.is_none() {
+                    self.invalid = Some(Invalid(Mistake::Amount(option, tokens.to_bits())));
+                }
+                0
+            }
+        }
+    }
+}
+
+impl Budget {
+    /// A capacity of 100 tokens, 0.2 deposited per call, 1 per retry, a floor of 10 per second.
+    ///
+    /// ```
+    /// use redial_core::Budget;
+    /// static BUDGET: Budget = Budget::new();
+    /// assert_eq!(BUDGET.tokens(), 100.0);
+    /// ```
+    pub const fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// The settings of a budget, the defaults of [`new`](Self::new) at first.
+    ///
+    /// ```
+    /// use redial_core::Budget;
+    /// static BUDGET: Budget = Budget::builder().deposit(0.1).floor_per_second(1.0).build();
+    /// assert_eq!(BUDGET.tokens(), 100.0);
+    /// ```
+    pub const fn builder() -> BudgetBuilder {
+        BudgetBuilder {
+            capacity: 100 * BILLION,
+            deposit: BILLION / 5,
+            cost: BILLION,
+            floor_per_second: 10 * BILLION,
+            invalid: None,
+        }
+    }
+
+    const fn full(settings: BudgetBuilder) -> Self {
+        let tokens = AtomicU64::new(settings.capacity);
+        Self { settings, tokens, paid_until: AtomicU64::new(0) }
+    }
+
+    /// A call starts: its share goes in.
+    ///
+    /// ```
+    /// let budget = redial_core::Budget::new();
+    /// budget.deposit();
+    /// assert_eq!(budget.tokens(), 100.0); // it was full
+    /// ```
+    pub fn deposit(&self) {
+        self.add(self.settings.deposit);
+    }
+
+    /// Takes the cost of one retry, if it is there.
+    ///
+    /// ```
+    /// use redial_core::{Budget, Time};
+    /// assert!(Budget::new().withdraw(Time::ZERO));
+    /// ```
+    #[must_use = "a retry that was not paid for must not happen"]
+    pub fn withdraw(&self, now: Time) -> bool {
+        self.pay_floor(now);
+        self.change(|tokens| tokens.checked_sub(self.settings.cost))
+    }
+
+    /// Gives the cost of one retry back: it was paid for, and did not happen.
+    ///
+    /// ```
+    /// use redial_core::{Budget, Time};
+    /// let budget = Budget::new();
+    /// assert!(budget.withdraw(Time::ZERO));
+    /// budget.refund();
+    /// assert_eq!(budget.tokens(), 100.0);
+    /// ```
+    pub fn refund(&self) {
+        self.add(self.settings.cost);
+    }
+
+    /// How many tokens are there. By the time you look at it, it may be otherwise.
+    ///
+    /// ```
+    /// assert_eq!(redial_core::Budget::new().tokens(), 100.0);
+    /// ```
+    pub fn tokens(&self) -> f64 {
+        self.tokens.load(Ordering::Relaxed) as f64 / BILLION as f64
+    }
+
+    /// Pays out the floor since it was last paid. Whoever moves the mark forward pays, so no
+    /// moment is paid for twice; a caller whose clock is behind the mark pays nothing.
+    fn pay_floor(&self, now: Time) {
+        let until = self.paid_until.load(Ordering::Relaxed);
+        let elapsed = now.as_nanos().saturating_sub(until);
+        let due =
+            saturate(elapsed as u128 * self.settings.floor_per_second as u128 / BILLION as u128);
+        // A mark that moves without a payment would lose the fraction: leave it for the next.
+        if due > 0 {
+            let moved = self.paid_until.compare_exchange(
+                until,
+                now.as_nanos(),
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+            if moved.is_ok() {
+                self.add(due);
+            }
+        }
+    }
+
+    fn add(&self, amount: u64) {
+        self.change(|tokens| Some(tokens.saturating_add(amount).min(self.settings.capacity)));
+    }
+
+    /// One atomic step from what is there to what it becomes; false where it becomes nothing.
+    fn change(&self, step: impl Fn(u64) -> Option<u64>) -> bool {
+        self.tokens.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step).is_ok()
+    }
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Budget").field("tokens", &self.tokens()).finish_non_exhaustive()
+    }
+}

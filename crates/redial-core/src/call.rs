@@ -1,0 +1,458 @@
+//! The decision machine of one call: time and random words come in, a decision goes out.
+
+use core::fmt;
+use core::time::Duration;
+
+#[cfg(target_has_atomic = "64")]
+use crate::budget::Budget;
+use crate::policy::{AsPolicy, NO_LIMIT};
+use crate::random::Random;
+use crate::time::{Time, nanos};
+
+/// What one failure means.
+///
+/// ```
+/// use core::time::Duration;
+/// use redial_core::Verdict;
+///
+/// fn judge(status: u16, retry_after: Option<Duration>) -> Verdict {
+///     match (status, retry_after) {
+///         (429 | 503, Some(wait)) => Verdict::RetryAfter(wait),
+///         (429 | 500..=599, _) => Verdict::Retry,
+///         _ => Verdict::Stop,
+///     }
+/// }
+/// assert_eq!(judge(404, None), Verdict::Stop);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// Another attempt would fail the same way.
+    Stop,
+    /// Worth another attempt, after the policy's delay.
+    Retry,
+    /// Worth another attempt after exactly this long, because the server said so. It draws no word
+    /// and leaves the policy's schedule where it is. The limits of the call still hold.
+    RetryAfter(Duration),
+}
+
+/// What to do after a failure.
+///
+/// ```
+/// use redial_core::{Decision, Policy, Stop, Time, Verdict};
+///
+/// let mut call = Policy::DEFAULT.start(Time::ZERO);
+/// let decision = call.failed(Time::ZERO, || Verdict::Stop, &mut || 0);
+/// assert_eq!(decision, Decision::Stop(Stop::Rejected));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[must_use = "a decision is meant to be followed"]
+pub enum Decision {
+    /// Sleep this long, then attempt again.
+    Wait(Duration),
+    /// It is over.
+    Stop(Stop),
+}
+
+/// Why a call stopped without success.
+///
+/// ```
+/// use redial_core::Stop;
+/// assert_eq!(Stop::Deadline.name(), "deadline");
+/// assert_eq!(Stop::Deadline.to_string(), "no attempt could start before the deadline");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Stop {
+    /// The last allowed attempt failed.
+    AttemptsSpent,
+    /// The classifier said that another attempt would fail the same way.
+    Rejected,
+    /// The wait would have ended at or after the deadline that `within` sets.
+    Deadline,
+    /// The wait would have gone beyond the wait budget.
+    WaitBudget,
+    /// The server asked for a longer wait than the call allows.
+    RetryAfterTooLong,
+    /// The shared retry budget had no token for this retry.
+    Budget,
+    /// The circuit breaker was open.
+    BreakerOpen,
+}
+
+impl Stop {
+    /// A stable name in kebab-case, for logs, metrics and machines.
+    ///
+    /// ```
+    /// assert_eq!(redial_core::Stop::AttemptsSpent.name(), "attempts-spent");
+    /// ```
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AttemptsSpent => "attempts-spent",
+            Self::Rejected => "rejected",
+            Self::Deadline => "deadline",
+            Self::WaitBudget => "wait-budget",
+            Self::RetryAfterTooLong => "retry-after-too-long",
+            Self::Budget => "budget",
+            Self::BreakerOpen => "breaker-open",
+        }
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::AttemptsSpent => "all attempts are spent",
+            Self::Rejected => "the error is not worth another attempt",
+            Self::Deadline => "no attempt could start before the deadline",
+            Self::WaitBudget => "the wait budget is spent",
+            Self::RetryAfterTooLong => "the server asked for a longer wait than is allowed",
+            Self::Budget => "the retry budget is empty",
+            Self::BreakerOpen => "the circuit breaker is open",
+        })
+    }
+}
+
+/// What a call adds to its policy. Where both have a limit, the tighter one holds.
+///
+/// ```
+/// use core::time::Duration;
+/// use redial_core::{Decision, Limits, Policy, Stop, Time, Verdict};
+///
+/// let limits = Limits::new().max_retry_after(Duration::from_secs(5));
+/// let mut call = Policy::DEFAULT.start(Time::ZERO);
+/// let asked = || Verdict::RetryAfter(Duration::from_secs(6));
+/// let decision = call.failed_under(&limits, Time::ZERO, asked, &mut || 0);
+/// assert_eq!(decision, Decision::Stop(Stop::RetryAfterTooLong));
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use = "limits do nothing until a call is under them"]
+pub struct Limits<'b> {
+    within: u64,
+    wait_budget: u64,
+    retry_after_max: u64,
+    #[cfg(target_has_atomic = "64")]
+    budget: Option<&'b Budget>,
+    #[cfg(not(target_has_atomic = "64"))]
+    budget: core::marker::PhantomData<&'b ()>,
+}
+
+impl<'b> Limits<'b> {
+    /// No limits beyond the policy's, and at most 120 s for a delay that a server dictates.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// let limits = redial_core::Limits::new();
+    /// assert_eq!(limits.retry_after_max(), Duration::from_secs(120));
+    /// ```
+    pub const fn new() -> Self {
+        Self {
+            within: NO_LIMIT,
+            wait_budget: NO_LIMIT,
+            retry_after_max: 120_000_000_000,
+            #[cfg(target_has_atomic = "64")]
+            budget: None,
+            #[cfg(not(target_has_atomic = "64"))]
+            budget: core::marker::PhantomData,
+        }
+    }
+
+    /// No attempt starts once this much time has passed since the start of the first one.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::{Decision, Limits, Policy, Stop, Time, Verdict};
+    ///
+    /// let limits = Limits::new().within(Duration::from_secs(3));
+    /// let mut call = Policy::DEFAULT.start(Time::ZERO);
+    /// let late = Time::ZERO.after(Duration::from_secs(3));
+    /// let decision = call.failed_under(&limits, late, || Verdict::Retry, &mut || 0);
+    /// assert_eq!(decision, Decision::Stop(Stop::Deadline));
+    /// ```
+    pub const fn within(mut self, within: Duration) -> Self {
+        self.within = nanos(within);
+        self
+    }
+
+    /// The sum of all waits stays within this.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::{Decision, Limits, Policy, Stop, Time, Verdict};
+    ///
+    /// let limits = Limits::new().wait_budget(Duration::from_millis(10));
+    /// let mut call = Policy::DEFAULT.start(Time::ZERO);
+    /// let decision = call.failed_under(&limits, Time::ZERO, || Verdict::Retry, &mut || u64::MAX);
+    /// assert_eq!(decision, Decision::Stop(Stop::WaitBudget));
+    /// ```
+    pub const fn wait_budget(mut self, wait_budget: Duration) -> Self {
+        self.wait_budget = nanos(wait_budget);
+        self
+    }
+
+    /// A dictated delay above this stops the call instead of being obeyed.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// let limits = redial_core::Limits::new().max_retry_after(Duration::from_secs(3));
+    /// assert_eq!(limits.retry_after_max(), Duration::from_secs(3));
+    /// ```
+    pub const fn max_retry_after(mut self, retry_after_max: Duration) -> Self {
+        self.retry_after_max = nanos(retry_after_max);
+        self
+    }
+
+    /// Each retry is paid for from `budget`, before its wait.
+    ///
+    /// ```
+    /// use redial_core::{Budget, Limits};
+    /// static BUDGET: Budget = Budget::new();
+    /// let limits = Limits::new().budget(&BUDGET);
+    /// # let _ = limits;
+    /// ```
+    #[cfg(target_has_atomic = "64")]
+    pub const fn budget(mut self, budget: &'b Budget) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// The bound of [`max_retry_after`](Self::max_retry_after).
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// assert_eq!(redial_core::Limits::new().retry_after_max(), Duration::from_secs(120));
+    /// ```
+    pub const fn retry_after_max(&self) -> Duration {
+        Duration::from_nanos(self.retry_after_max)
+    }
+
+    /// Whether a decision under these limits looks at the time.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::Limits;
+    /// assert!(!Limits::new().need_time());
+    /// assert!(Limits::new().within(Duration::from_secs(1)).need_time());
+    /// ```
+    #[inline]
+    pub const fn need_time(&self) -> bool {
+        #[cfg(target_has_atomic = "64")]
+        return self.within != NO_LIMIT || self.budget.is_some();
+        #[cfg(not(target_has_atomic = "64"))]
+        return self.within != NO_LIMIT;
+    }
+}
+
+impl Default for Limits<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// One call between its attempts.
+///
+/// It has no clock and no randomness of its own, so every driver is a loop of a few lines, and a
+/// simulator runs the very code that production runs.
+///
+/// ```
+/// use core::time::Duration;
+/// use redial_core::{Decision, Policy, SplitMix64, Stop, Time, Verdict, policy};
+///
+/// const POLICY: Policy = policy!("attempts: 3, delay: 1s, backoff: exponential");
+///
+/// let mut random = SplitMix64::new(1);
+/// let mut now = Time::ZERO;
+/// let mut call = POLICY.start(now);
+/// let mut waits = Vec::new();
+/// let reason = loop {
+///     now = now.after(Duration::from_millis(20)); // the attempt, which fails
+///     match call.failed(now, || Verdict::Retry, &mut random) {
+///         Decision::Wait(delay) => {
+///             waits.push(delay.as_secs());
+///             now = now.after(delay);
+///         }
+///         Decision::Stop(reason) => break reason,
+///     }
+/// };
+/// assert_eq!(reason, Stop::AttemptsSpent);
+/// assert_eq!(waits, [1, 2]);
+/// assert_eq!(call.failures(), 3);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Call<P> {
+    policy: P,
+    failures: u32,
+    /// What the source gave last; zero before the first delay.
+    previous: u64,
+    waited: u64,
+    started: Time,
+}
+
+impl<P> Call<P> {
+    /// A call under `policy`, whose first attempt starts `now`.
+    ///
+    /// ```
+    /// use redial_core::{Call, Policy, Time};
+    /// let call = Call::new(Policy::DEFAULT, Time::ZERO); // owns its policy
+    /// assert_eq!(call.failures(), 0);
+    /// ```
+    #[inline]
+    pub const fn new(policy: P, now: Time) -> Self {
+        Self { policy, failures: 0, previous: 0, waited: 0, started: now }
+    }
+
+    /// How many attempts have failed.
+    ///
+    /// ```
+    /// use redial_core::{Policy, Time};
+    /// assert_eq!(Policy::DEFAULT.start(Time::ZERO).failures(), 0);
+    /// ```
+    #[inline]
+    pub const fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// The sum of the waits decided so far.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::{Policy, Time};
+    /// assert_eq!(Policy::DEFAULT.start(Time::ZERO).waited(), Duration::ZERO);
+    /// ```
+    pub const fn waited(&self) -> Duration {
+        Duration::from_nanos(self.waited)
+    }
+
+    /// When the first attempt started.
+    ///
+    /// ```
+    /// use redial_core::{Policy, Time};
+    /// assert_eq!(Policy::DEFAULT.start(Time::MAX).started(), Time::MAX);
+    /// ```
+    pub const fn started(&self) -> Time {
+        self.started
+    }
+}
+
+impl<P: AsPolicy> Call<P> {
+    /// Whether decisions look at the time. Where they do not, any time will do.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::{Policy, Time};
+    /// assert!(!Policy::DEFAULT.start(Time::ZERO).needs_time());
+    /// assert!(Policy::DEFAULT.within(Duration::from_secs(9)).start(Time::ZERO).needs_time());
+    /// ```
+    #[inline]
+    pub fn needs_time(&self) -> bool {
+        self.policy.as_policy().within_nanos() != NO_LIMIT
+    }
+
+    /// When the deadline is, if there is one.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::{Limits, Policy, Time};
+    ///
+    /// let policy = Policy::DEFAULT.within(Duration::from_secs(9));
+    /// let call = policy.start(Time::ZERO);
+    /// let limits = Limits::new().within(Duration::from_secs(4));
+    /// assert_eq!(call.deadline(&limits), Some(Time::ZERO.after(Duration::from_secs(4))));
+    /// ```
+    #[inline]
+    pub fn deadline(&self, limits: &Limits<'_>) -> Option<Time> {
+        match self.policy.as_policy().within_nanos().min(limits.within) {
+            NO_LIMIT => None,
+            within => Some(self.started.after(Duration::from_nanos(within))),
+        }
+    }
+
+    /// The attempt failed at `now`: wait and attempt again, or stop?
+    ///
+    /// On the last allowed attempt neither `classify` nor `random` is asked; `random` is asked only
+    /// for a delay of the policy that has chance in it.
+    ///
+    /// ```
+    /// use redial_core::{Decision, Policy, Stop, Time, Verdict, policy};
+    ///
+    /// const ONCE: Policy = policy!("attempts: 1");
+    /// let mut call = ONCE.start(Time::ZERO);
+    /// let decision = call.failed(Time::ZERO, || unreachable!(), &mut || unreachable!());
+    /// assert_eq!(decision, Decision::Stop(Stop::AttemptsSpent));
+    /// ```
+    #[inline]
+    pub fn failed(
+        &mut self,
+        now: Time,
+        classify: impl FnOnce() -> Verdict,
+        random: &mut impl Random,
+    ) -> Decision {
+        self.failed_under(&Limits::new(), now, classify, random)
+    }
+
+    /// The same under limits that the call adds to its policy.
+    ///
+    /// ```
+    /// use redial_core::{Budget, Decision, Limits, Policy, Stop, Time, Verdict};
+    ///
+    /// let budget = Budget::builder().capacity(1.0).floor_per_second(0.0).build();
+    /// let limits = Limits::new().budget(&budget);
+    /// let mut call = Policy::DEFAULT.start(Time::ZERO);
+    ///
+    /// let first = call.failed_under(&limits, Time::ZERO, || Verdict::Retry, &mut || 0);
+    /// assert!(matches!(first, Decision::Wait(_)));
+    /// let second = call.failed_under(&limits, Time::ZERO, || Verdict::Retry, &mut || 0);
+    /// assert_eq!(second, Decision::Stop(Stop::Budget));
+    /// ```
+    #[inline]
+    pub fn failed_under(
+        &mut self,
+        limits: &Limits<'_>,
+        now: Time,
+        classify: impl FnOnce() -> Verdict,
+        random: &mut impl Random,
+    ) -> Decision {
+        let policy = self.policy.as_policy();
+        let n = self.failures;
+        self.failures = n.saturating_add(1);
+        // Unlimited attempts stay unlimited past four billion failures.
+        if n >= policy.retries() && policy.retries() != u32::MAX {
+            return Decision::Stop(Stop::AttemptsSpent);
+        }
+        let delay = match classify() {
+            Verdict::Stop => return Decision::Stop(Stop::Rejected),
+            Verdict::Retry => policy.backoff().next(n, &mut self.previous, random),
+            Verdict::RetryAfter(dictated) => {
+                if nanos(dictated) > limits.retry_after_max {
+                    return Decision::Stop(Stop::RetryAfterTooLong);
+                }
+                nanos(dictated)
+            }
+        };
+        self.admit(limits, now, delay)
+    }
+
+    /// Limits always win, also over a dictated delay.
+    #[inline]
+    fn admit(&mut self, limits: &Limits<'_>, now: Time, delay: u64) -> Decision {
+        let policy = self.policy.as_policy();
+        let within = policy.within_nanos().min(limits.within);
+        if within != NO_LIMIT {
+            let elapsed = now.as_nanos().saturating_sub(self.started.as_nanos());
+            if elapsed.saturating_add(delay) >= within {
+                return Decision::Stop(Stop::Deadline);
+            }
+        }
+        let waited = self.waited.saturating_add(delay);
+        if waited > policy.wait_budget_nanos().min(limits.wait_budget) {
+            return Decision::Stop(Stop::WaitBudget);
+        }
+        #[cfg(target_has_atomic = "64")]
+        if let Some(budget) = limits.budget {
+            if !budget.withdraw(now) {
+                return Decision::Stop(Stop::Budget);
+            }
+        }
+        self.waited = waited;
+        Decision::Wait(Duration::from_nanos(delay))
+    }
+}

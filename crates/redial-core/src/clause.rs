@@ -1,0 +1,355 @@
+//! A policy in one line of text: the clause.
+//!
+//! ```text
+//! retry: 4, delay: 100ms, backoff: exponential, max_delay: 10s, jitter: full, within: 30s
+//! ```
+//!
+//! | option | value | without it |
+//! |---|---|---|
+//! | `retry` or `attempts` | a number, or `unlimited`; `retry: 4` is `attempts: 5` | 1 attempt |
+//! | `delay` | a duration: the first delay | none |
+//! | `backoff` | `fixed`, `linear`, `exponential`, `fibonacci`, `decorrelated`, or a list such as `[1s, 3s, 7s]` | `fixed` |
+//! | `factor` | a number of at least 1, for `exponential` | 2 |
+//! | `increment` | a duration, for `linear` | the delay |
+//! | `min_delay`, `max_delay` | a duration; `max_delay: none` lifts the default cap | see below |
+//! | `jitter` | `none`, `full`, `equal`, `25%` (more or less), `+50%` (on top), or `[0.5, 1.5]` (times) | none |
+//! | `within` | a duration: no attempt starts after it | no limit |
+//! | `wait_budget` | a duration: the sum of all waits | no limit |
+//!
+//! `min_delay`, `max_delay` and `jitter` may repeat and apply in the order written; every other
+//! option stands at most once, in any order. Durations are numbers with units, `ns us ms s min h
+//! d` and `m` for minutes, also together: `1m30s`. Text after `#` is a comment, line breaks are
+//! white space, and there is no comma at the end.
+//!
+//! Where the source grows and no `max_delay` is written, there is a cap of 30 s before all
+//! modifiers, or of the delay itself where that is longer. A list goes on with the first
+//! `max_delay`, or its last entry where there is none; a decorrelated source is capped by it, or
+//! at 30 s.
+//!
+//! [`policy!`](crate::policy!) reads a clause when the program is compiled, `"…".parse()` when it
+//! runs, and [`read`] reports everything there is to say about it.
+
+mod check;
+mod diagnostic;
+mod option;
+mod print;
+mod reader;
+mod scan;
+
+use core::fmt;
+use core::str::FromStr;
+
+use diagnostic::Diagnostics;
+pub use diagnostic::{Diagnostic, Kind, Span};
+use option::{CALL_NAMES, alike};
+use reader::Reader;
+
+use crate::policy::Policy;
+use crate::text::Text;
+
+/// Reads the timing part of a clause, and keeps every finding.
+///
+/// ```
+/// use redial_core::clause;
+///
+/// let reading = clause::read("retry: 3, dely: 1s, jitter: 150%");
+/// assert!(reading.policy().is_none());
+/// let names: Vec<_> = reading.diagnostics().iter().map(|found| found.kind().name()).collect();
+/// assert_eq!(names, ["unknown-option", "jitter-out-of-range"]);
+/// ```
+pub const fn read(clause: &str) -> Reading {
+    Reading::of(clause, false)
+}
+
+/// The same where the options of a call may stand too: `timeout`, `retry_on`, `stop_on`,
+/// `fallback` and `on_error`. Their values are found, not read: see [`Reading::call_options`].
+///
+/// ```
+/// use redial_core::clause;
+///
+/// let text = "retry: 3, timeout: 5s";
+/// assert!(clause::read(text).policy().is_none());
+/// let reading = clause::read_call(text);
+/// assert!(reading.policy().is_some());
+/// assert_eq!(reading.call_options().next().unwrap().value().of(text), "5s");
+/// ```
+pub const fn read_call(clause: &str) -> Reading {
+    Reading::of(clause, true)
+}
+
+/// What a clause says, and what there is to say about it.
+///
+/// ```
+/// use redial_core::clause;
+/// let reading = clause::read("retry: 20, delay: 1s");
+/// assert_eq!(reading.policy().unwrap().attempts(), Some(21)); // a warning runs
+/// assert_eq!(reading.diagnostics().len(), 1);
+/// ```
+#[derive(Clone)]
+#[must_use = "a reading may hold errors"]
+pub struct Reading {
+    policy: Policy,
+    diagnostics: Diagnostics,
+    call_options: [Option<CallOption>; CALL_NAMES.len()],
+}
+
+impl Reading {
+    const fn of(clause: &str, call_allowed: bool) -> Self {
+        let (reader, policy) = Reader::read(clause, call_allowed);
+        Self { policy, diagnostics: reader.diagnostics, call_options: reader.call_options }
+    }
+
+    /// The policy, unless there are errors.
+    ///
+    /// ```
+    /// use redial_core::{Policy, clause};
+    /// let reading = clause::read("retry: 2, delay: 1s, backoff: exponential, jitter: full");
+    /// assert_eq!(reading.policy(), Some(Policy::DEFAULT));
+    /// ```
+    pub const fn policy(&self) -> Option<Policy> {
+        if self.diagnostics.errors == 0 { Some(self.policy) } else { None }
+    }
+
+    /// Errors and warnings in the order of the text, the first 16 of them.
+    ///
+    /// ```
+    /// use redial_core::clause;
+    /// assert!(clause::read("retry: 3, delay: 1s").diagnostics().is_empty());
+    /// ```
+    pub const fn diagnostics(&self) -> &[Diagnostic] {
+        self.diagnostics.as_slice()
+    }
+
+    /// The options of the call, where they may stand.
+    ///
+    /// ```
+    /// use redial_core::clause;
+    /// let reading = clause::read_call("retry: 3, retry_on: [timeout, pattern: \"a, b\"]");
+    /// let names: Vec<_> = reading.call_options().map(|option| option.name()).collect();
+    /// assert_eq!(names, ["retry_on"]);
+    /// ```
+    pub fn call_options(&self) -> impl Iterator<Item = &CallOption> {
+        self.call_options.iter().flatten()
+    }
+}
+
+impl fmt::Debug for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reading")
+            .field("policy", &self.policy())
+            .field("diagnostics", &self.diagnostics())
+            .finish_non_exhaustive()
+    }
+}
+
+/// An option of the call in a clause: its name, and where its value is.
+///
+/// ```
+/// use redial_core::clause;
+/// let reading = clause::read_call("retry: 3, timeout: 5s");
+/// let timeout = reading.call_options().next().unwrap();
+/// assert_eq!((timeout.name(), timeout.place().start), ("timeout", 10));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CallOption {
+    name: &'static str,
+    place: Span,
+    value: Span,
+}
+
+impl CallOption {
+    /// Its name.
+    ///
+    /// ```
+    /// # use redial_core::clause;
+    /// # let reading = clause::read_call("retry: 3, timeout: 5s");
+    /// assert_eq!(reading.call_options().next().unwrap().name(), "timeout");
+    /// ```
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Where its name is.
+    ///
+    /// ```
+    /// # use redial_core::clause;
+    /// # let text = "retry: 3, timeout: 5s";
+    /// # let reading = clause::read_call(text);
+    /// assert_eq!(reading.call_options().next().unwrap().place().of(text), "timeout");
+    /// ```
+    pub const fn place(&self) -> Span {
+        self.place
+    }
+
+    /// Where its value is.
+    ///
+    /// ```
+    /// # use redial_core::clause;
+    /// # let text = "retry: 3, timeout: 5s";
+    /// # let reading = clause::read_call(text);
+    /// assert_eq!(reading.call_options().next().unwrap().value().of(text), "5s");
+    /// ```
+    pub const fn value(&self) -> Span {
+        self.value
+    }
+}
+
+/// A clause that is not a policy: its first error, and how many there are. [`read`] has them all.
+///
+/// ```
+/// use redial_core::Policy;
+///
+/// let error = "retry: 3, dely: 1s".parse::<Policy>().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "unknown-option at 10..14: `dely` is not an option; did you mean `delay`?",
+/// );
+/// assert_eq!(error.diagnostic().span().start, 10);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    first: Diagnostic,
+    errors: usize,
+}
+
+impl ParseError {
+    /// The first error.
+    ///
+    /// ```
+    /// use redial_core::{Policy, clause::Kind};
+    /// let error = "attempts: 0".parse::<Policy>().unwrap_err();
+    /// assert_eq!(error.diagnostic().kind(), Kind::ZeroAttempts);
+    /// ```
+    pub const fn diagnostic(&self) -> &Diagnostic {
+        &self.first
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Span { start, end } = self.first.span();
+        write!(f, "{} at {start}..{end}: {}", self.first.kind().name(), self.first)?;
+        match self.errors {
+            0 | 1 => Ok(()),
+            2 => f.write_str(" (and 1 more error)"),
+            more => write!(f, " (and {} more errors)", more - 1),
+        }
+    }
+}
+
+impl core::error::Error for ParseError {}
+
+/// Reads a clause at run time. Warnings are left out: [`read`] has them.
+impl FromStr for Policy {
+    type Err = ParseError;
+
+    fn from_str(clause: &str) -> Result<Self, ParseError> {
+        let reading = read(clause);
+        let errors = reading.diagnostics.errors;
+        match reading.diagnostics().iter().find(|found| !found.kind().is_warning()) {
+            Some(first) => Err(ParseError { first: *first, errors }),
+            None => Ok(reading.policy),
+        }
+    }
+}
+
+/// A policy from its clause, read and checked when the program is compiled.
+///
+/// A mistake fails the build, with the clause, a pointer to the place, and what would be right:
+///
+/// ```compile_fail
+/// # use redial_core::{Policy, policy};
+/// const FETCH: Policy = policy!("retry: 4, dely: 100ms");
+/// ```
+///
+/// ```text
+/// error[unknown-option]: `dely` is not an option; did you mean `delay`?
+///   | retry: 4, dely: 100ms
+///   |           ^^^^
+/// ```
+///
+/// So does a warning, unless it is allowed by name:
+///
+/// ```
+/// use redial_core::{Policy, policy};
+///
+/// const FETCH: Policy =
+///     policy!("retry: 4, delay: 100ms, backoff: exponential, max_delay: 10s, jitter: full");
+/// const STUBBORN: Policy = policy!(allow(many_retries), "retry: 50, delay: 1s");
+///
+/// assert_eq!(FETCH.attempts(), Some(5));
+/// assert_eq!(STUBBORN.attempts(), Some(51));
+/// ```
+///
+/// The language is described in [`clause`](crate::clause).
+#[macro_export]
+macro_rules! policy {
+    (allow($($warning:ident),* $(,)?), $clause:expr $(,)?) => {{
+        // A constant item, not a `const` block: `cargo check` evaluates it too.
+        const POLICY: $crate::Policy =
+            $crate::clause::checked($clause, &[$(::core::stringify!($warning)),*]);
+        POLICY
+    }};
+    ($clause:expr $(,)?) => {
+        $crate::policy!(allow(), $clause)
+    };
+}
+
+/// What `policy!` expands to: the policy, or a build that fails with all there is to say.
+#[doc(hidden)]
+#[track_caller]
+pub const fn checked(clause: &str, allowed: &[&str]) -> Policy {
+    let reading = read(clause);
+    let mut report = Text::<4096>::new().str("this clause is not a policy\n");
+    let mut found = 0;
+    let mut i = 0;
+    while i < allowed.len() {
+        if !is_warning(allowed[i]) {
+            report =
+                report.str("error: allow(").str(allowed[i]).str("): no warning has this name\n");
+            found += 1;
+        }
+        i += 1;
+    }
+    let diagnostics = reading.diagnostics();
+    let mut i = 0;
+    while i < diagnostics.len() {
+        if !(diagnostics[i].kind().is_warning() && is_allowed(diagnostics[i].kind(), allowed)) {
+            report = diagnostics[i].draw(clause, report);
+            if diagnostics[i].kind().is_warning() {
+                report = report
+                    .str("  = it would run; to have it so: policy!(allow(")
+                    .identifier(diagnostics[i].kind().name())
+                    .str("), …)\n");
+            }
+            found += 1;
+        }
+        i += 1;
+    }
+    if found > 0 {
+        panic!("{}", report.as_str());
+    }
+    reading.policy
+}
+
+const fn is_warning(name: &str) -> bool {
+    let mut i = 0;
+    while i < Kind::ALL.len() {
+        if Kind::ALL[i].is_warning() && alike(Kind::ALL[i].name().as_bytes(), name.as_bytes()) {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+const fn is_allowed(kind: Kind, allowed: &[&str]) -> bool {
+    let mut i = 0;
+    while i < allowed.len() {
+        if alike(kind.name().as_bytes(), allowed[i].as_bytes()) {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}

@@ -1,0 +1,353 @@
+//! The checks that look at the whole clause, and the policy that it means.
+
+use super::diagnostic::{Diagnostic, Kind, Span};
+use super::option::Name;
+use super::reader::{Growth, Reader, Written};
+use crate::backoff::Backoff;
+use crate::modifier::Modifier;
+use crate::policy::{NO_LIMIT, Policy};
+use crate::source::{Kind as Formula, Source};
+
+/// The cap of a source that grows, where the clause writes none.
+const DEFAULT_CAP: u64 = 30_000_000_000;
+
+pub(crate) const fn lower(reader: &mut Reader<'_>) -> Policy {
+    let backoff = chain(reader, source(reader));
+    if reader.diagnostics.errors == 0 {
+        warn_without_effect(reader);
+        warn_of_counts(reader, &backoff);
+        warn_of_caps(reader, &backoff);
+        warn_of_limits(reader, &backoff);
+    }
+    Policy::from_clause(backoff, reader.retries, reader.within, reader.wait_budget)
+}
+
+const fn source(reader: &Reader<'_>) -> Backoff {
+    let initial = reader.delay;
+    match reader.growth {
+        Growth::Fixed => Backoff::from_kind(Formula::Constant(initial)),
+        Growth::Linear => {
+            let written = reader.places[Name::Increment as usize].is_some();
+            let increment = if written { reader.increment } else { initial };
+            Backoff::from_kind(Formula::Linear { initial, increment })
+        }
+        Growth::Exponential => Backoff::from_kind(Source::exponential(initial, reader.factor).0),
+        Growth::Fibonacci => Backoff::from_kind(Formula::Fibonacci { initial }),
+        Growth::List(delays, length) => Backoff::from_kind(Formula::List { delays, length }),
+        Growth::Decorrelated => {
+            let cap = if reader.uncapped { u64::MAX } else { default_cap(initial) };
+            Backoff::decorrelated_below(initial, cap)
+        }
+    }
+}
+
+/// 30 s, and never below the delay that was written.
+pub(crate) const fn default_cap(initial: u64) -> u64 {
+    if initial > DEFAULT_CAP { initial } else { DEFAULT_CAP }
+}
+
+const fn chain(reader: &mut Reader<'_>, mut backoff: Backoff) -> Backoff {
+    let grows = matches!(reader.growth, Growth::Linear | Growth::Exponential | Growth::Fibonacci);
+    if grows && !reader.uncapped && !writes_max(reader) {
+        // A floor above the default cap lifts it: the delay is the floor either way, and a cap
+        // below a floor is not something that a clause can say.
+        let floor = leading_floor(reader);
+        let cap = default_cap(reader.delay);
+        backoff = backoff.with(Modifier::Max(if floor > cap { floor } else { cap }));
+    }
+    let mut i = 0;
+    while i < reader.modifiers_written {
+        if let Some(Written { modifier, span }) = reader.modifiers[i] {
+            if let Some((min, max)) = backoff.contradicts(modifier) {
+                let inverted = Diagnostic::new(Kind::MinAboveMax, reader.text, span);
+                reader.diagnostics.push(inverted.values(min, max));
+            } else if backoff.modifiers().len() == crate::modifier::CHAIN_MAX {
+                reader.push(Kind::TooManyModifiers, span, "", "");
+            } else {
+                backoff = backoff.with(modifier);
+            }
+        }
+        i += 1;
+    }
+    backoff
+}
+
+const fn writes_max(reader: &Reader<'_>) -> bool {
+    let mut i = 0;
+    while i < reader.modifiers_written {
+        if let Some(Written { modifier: Modifier::Max(_), .. }) = reader.modifiers[i] {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+/// The highest `min_delay` before any jitter.
+const fn leading_floor(reader: &Reader<'_>) -> u64 {
+    let mut floor = 0;
+    let mut i = 0;
+    while i < reader.modifiers_written {
+        match reader.modifiers[i] {
+            Some(Written { modifier: Modifier::Min(min), .. }) if min > floor => floor = min,
+            Some(Written { modifier, .. }) if modifier.is_jitter() => break,
+            _ => {}
+        }
+        i += 1;
+    }
+    floor
+}
+
+const fn warn_without_effect(reader: &mut Reader<'_>) {
+    let delay = reader.places[Name::Delay as usize];
+    let backoff = reader.places[Name::Backoff as usize];
+    let list = matches!(reader.growth, Growth::List(..));
+    if let (Some(place), 0) = (delay, reader.retries) {
+        reader.push(Kind::DelayWithoutRetry, place, "", "");
+    }
+    if let Some(place) = backoff {
+        let empty_list = matches!(reader.growth, Growth::List(_, 0)) && !writes_max(reader);
+        if (delay.is_none() && !list) || empty_list {
+            reader.push(Kind::BackoffWithoutDelay, place, "", "");
+        }
+        if reader.retries == 0 {
+            reader.push(Kind::BackoffWithoutRetry, place, "", "");
+        }
+    }
+    if let (Some(place), true) = (delay, list) {
+        let advice = "a list has its own delays";
+        reader.push(Kind::UnusedOption, place, "delay", advice);
+    }
+    if let (Some(place), false) =
+        (reader.places[Name::Factor as usize], matches!(reader.growth, Growth::Exponential))
+    {
+        let advice = "only backoff: exponential has a factor";
+        reader.push(Kind::UnusedOption, place, "factor", advice);
+    }
+    if let (Some(place), false) =
+        (reader.places[Name::Increment as usize], matches!(reader.growth, Growth::Linear))
+    {
+        let advice = "only backoff: linear has an increment";
+        reader.push(Kind::UnusedOption, place, "increment", advice);
+    }
+}
+
+const fn warn_of_counts(reader: &mut Reader<'_>, backoff: &Backoff) {
+    let (option, place) =
+        match (reader.places[Name::Retry as usize], reader.places[Name::Attempts as usize]) {
+            (Some(place), _) => ("retry", place),
+            (None, Some(place)) => ("attempts", place),
+            (None, None) => return,
+        };
+    let retries = reader.retries;
+    if retries == u32::MAX {
+        let timed = reader.within != NO_LIMIT;
+        let instant = backoff.is_instant();
+        if !timed && (reader.wait_budget == NO_LIMIT || instant) {
+            reader.push(Kind::Unbounded, place, "", "");
+            if instant {
+                reader.push(Kind::HotLoop, place, "", "");
+            }
+        }
+        return;
+    }
+    if retries > 10 {
+        let many = Diagnostic::new(Kind::ManyRetries, reader.text, place);
+        reader.diagnostics.push(many.option(option).values(retries as u64, 0));
+    }
+    if let (Growth::List(_, length), Some(place)) =
+        (reader.growth, reader.places[Name::Backoff as usize])
+    {
+        if length as u64 > retries as u64 && retries > 0 {
+            let unused = Diagnostic::new(Kind::ListLongerThanAttempts, reader.text, place);
+            reader.diagnostics.push(unused.values(length as u64, retries as u64));
+        }
+    }
+}
+
+const fn warn_of_caps(reader: &mut Reader<'_>, backoff: &Backoff) {
+    let mut i = 0;
+    let mut first_max = true;
+    while i < reader.modifiers_written {
+        if let Some(Written { modifier: Modifier::Max(max), span }) = reader.modifiers[i] {
+            if first_max {
+                warn_of_cap_below_base(reader, backoff, max, span);
+                first_max = false;
+            }
+            warn_of_pile(reader, backoff, i, max, span);
+            warn_of_excess(reader, backoff, i, max);
+        }
+        i += 1;
+    }
+}
+
+const fn warn_of_cap_below_base(reader: &mut Reader<'_>, backoff: &Backoff, max: u64, span: Span) {
+    let (base, what) = match reader.growth {
+        Growth::List(delays, length) => {
+            let mut longest = 0;
+            let mut i = 0;
+            while i < length {
+                if delays[i] > longest {
+                    longest = delays[i];
+                }
+                i += 1;
+            }
+            (longest, "longest delay of the list")
+        }
+        Growth::Decorrelated => (reader.delay, "delay"),
+        _ => (backoff.source_at(0), "delay"),
+    };
+    if max < base {
+        let below = Diagnostic::new(Kind::CapBelowBase, reader.text, span);
+        reader.diagnostics.push(below.advice(what).values(base, max));
+    }
+}
+
+/// Jitter, then a cap that the source reaches, and no jitter after it.
+const fn warn_of_pile(
+    reader: &mut Reader<'_>,
+    backoff: &Backoff,
+    cap: usize,
+    max: u64,
+    span: Span,
+) {
+    if !jitter_in(reader, 0, cap) || jitter_in(reader, cap + 1, reader.modifiers_written) {
+        return;
+    }
+    let reached = greatest_source(reader, backoff);
+    let mut before = reached;
+    let mut i = 0;
+    // Bounds before the jitter hold the source back; the jitter itself is left out.
+    while i < cap {
+        if let Some(Written { modifier, .. }) = reader.modifiers[i] {
+            if !modifier.is_jitter() {
+                before = modifier.range(before).1;
+            }
+        }
+        i += 1;
+    }
+    if before >= max && max > 0 {
+        let pile = Diagnostic::new(Kind::CapErasesJitter, reader.text, span);
+        reader.diagnostics.push(pile.values(before, max));
+    }
+}
+
+/// A cap, then a jitter that takes a delay above it, and no cap after that.
+const fn warn_of_excess(reader: &mut Reader<'_>, backoff: &Backoff, cap: usize, max: u64) {
+    let mut value = greatest_source(reader, backoff);
+    let mut i = 0;
+    let mut exceeding = None;
+    while i < reader.modifiers_written {
+        if let Some(Written { modifier, span }) = reader.modifiers[i] {
+            value = modifier.range(value).1;
+            if i > cap {
+                match modifier {
+                    Modifier::Max(_) => return,
+                    Modifier::Min(_) => {}
+                    _ if exceeding.is_none() && value > max => exceeding = Some(span),
+                    _ => {}
+                }
+            }
+        }
+        i += 1;
+    }
+    if let Some(span) = exceeding {
+        let excess = Diagnostic::new(Kind::JitterAboveCap, reader.text, span);
+        reader.diagnostics.push(excess.values(value, max));
+    }
+}
+
+const fn jitter_in(reader: &Reader<'_>, from: usize, to: usize) -> bool {
+    let mut i = from;
+    while i < to {
+        if let Some(Written { modifier, .. }) = reader.modifiers[i] {
+            if modifier.is_jitter() {
+                return true;
+            }
+        }
+        i += 1;
+    }
+    false
+}
+
+/// The greatest value that the source gives in any retry.
+const fn greatest_source(reader: &Reader<'_>, backoff: &Backoff) -> u64 {
+    if reader.retries == 0 {
+        return 0;
+    }
+    match reader.growth {
+        Growth::List(delays, length) => {
+            let mut greatest = backoff.source_at(reader.retries - 1);
+            let mut i = 0;
+            while i < length && (i as u64) < reader.retries as u64 {
+                if delays[i] > greatest {
+                    greatest = delays[i];
+                }
+                i += 1;
+            }
+            greatest
+        }
+        Growth::Decorrelated => match backoff.first_max() {
+            Some(max) => max,
+            None => u64::MAX,
+        },
+        _ => backoff.source_at(reader.retries - 1),
+    }
+}
+
+/// Attempts that cannot start however lucky the draws and however quick the attempts are.
+const fn warn_of_limits(reader: &mut Reader<'_>, backoff: &Backoff) {
+    if reader.retries == 0 || reader.retries == u32::MAX {
+        return;
+    }
+    let limited = [(Name::Within, reader.within), (Name::WaitBudget, reader.wait_budget)];
+    let mut i = 0;
+    while i < limited.len() {
+        let (option, limit) = limited[i];
+        if let Some(place) = reader.places[option as usize] {
+            // A deadline stops at the very moment, a wait budget may be spent to the end.
+            let spent =
+                if matches!(option, Name::Within) { limit } else { limit.saturating_add(1) };
+            if let Some(n) = first_out_of_reach(backoff, reader.retries, spent) {
+                let never = Diagnostic::new(Kind::AttemptsPastDeadline, reader.text, place)
+                    .option(option.text())
+                    .values(n as u64 + 2, reader.retries as u64 + 1);
+                reader.diagnostics.push(never);
+            }
+        }
+        i += 1;
+    }
+}
+
+/// The first delay by whose end the least waits sum up to `limit`.
+const fn first_out_of_reach(backoff: &Backoff, retries: u32, limit: u64) -> Option<u32> {
+    /// Past these, delays are taken to stay as they are, so that a count of millions costs nothing.
+    const LOOKED_AT: u32 = 256;
+    let mut sum = 0u64;
+    let mut least = 0;
+    let mut n = 0;
+    while n < retries && n < LOOKED_AT {
+        least = least_delay(backoff, n);
+        sum = sum.saturating_add(least);
+        if sum >= limit {
+            return Some(n);
+        }
+        n += 1;
+    }
+    if n == retries || least == 0 {
+        return None;
+    }
+    let further = (limit - sum).div_ceil(least) - 1;
+    if further < (retries - n) as u64 { Some(n + further as u32) } else { None }
+}
+
+const fn least_delay(backoff: &Backoff, n: u32) -> u64 {
+    let mut delay = backoff.source_at(n);
+    let modifiers = backoff.modifiers();
+    let mut i = 0;
+    while i < modifiers.len() {
+        delay = modifiers[i].range(delay).0;
+        i += 1;
+    }
+    delay
+}

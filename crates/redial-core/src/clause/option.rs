@@ -1,0 +1,198 @@
+//! The names that a clause knows, and the nearest one to a name that it does not.
+
+/// An option of the clause's timing part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    Retry,
+    Attempts,
+    Delay,
+    Backoff,
+    Factor,
+    Increment,
+    MinDelay,
+    MaxDelay,
+    Jitter,
+    Within,
+    WaitBudget,
+}
+
+pub(crate) const NAMES: [(Name, &str); 11] = [
+    (Name::Retry, "retry"),
+    (Name::Attempts, "attempts"),
+    (Name::Delay, "delay"),
+    (Name::Backoff, "backoff"),
+    (Name::Factor, "factor"),
+    (Name::Increment, "increment"),
+    (Name::MinDelay, "min_delay"),
+    (Name::MaxDelay, "max_delay"),
+    (Name::Jitter, "jitter"),
+    (Name::Within, "within"),
+    (Name::WaitBudget, "wait_budget"),
+];
+
+/// The options that belong to a call, and where they go in Rust.
+pub(crate) const CALL_NAMES: [(&str, &str); 5] = [
+    ("timeout", "`.timeout(…)` on the call"),
+    ("retry_on", "`.when(…)` or `.classify(…)` on the call"),
+    ("stop_on", "`.when(…)` or `.classify(…)` on the call"),
+    ("fallback", "what the program does with the error"),
+    ("on_error", "what the program does with the error"),
+];
+
+/// What other systems call the same thing.
+const ELSEWHERE: [(&str, &str); 30] = [
+    ("backoff_factor", "factor"),
+    ("backoff_rate", "factor"),
+    ("base", "factor"),
+    ("multiplier", "factor"),
+    ("coefficient", "factor"),
+    ("base_delay", "delay"),
+    ("initial", "delay"),
+    ("initial_delay", "delay"),
+    ("initial_interval", "delay"),
+    ("interval", "delay"),
+    ("sleep", "delay"),
+    ("wait", "delay"),
+    ("cap", "max_delay"),
+    ("max", "max_delay"),
+    ("max_interval", "max_delay"),
+    ("maximum", "max_delay"),
+    ("min", "min_delay"),
+    ("minimum", "min_delay"),
+    ("count", "attempts"),
+    ("max_attempts", "attempts"),
+    ("max_tries", "attempts"),
+    ("tries", "attempts"),
+    ("max_retries", "retry"),
+    ("retries", "retry"),
+    ("times", "retry"),
+    ("deadline", "within"),
+    ("max_elapsed", "within"),
+    ("max_elapsed_time", "within"),
+    ("retry_budget", "wait_budget"),
+    ("strategy", "backoff"),
+];
+
+impl Name {
+    pub(crate) const fn text(self) -> &'static str {
+        NAMES[self as usize].1
+    }
+
+    pub(crate) const fn of(word: &[u8]) -> Option<Self> {
+        let mut i = 0;
+        while i < NAMES.len() {
+            if same(word, NAMES[i].1.as_bytes()) {
+                return Some(NAMES[i].0);
+            }
+            i += 1;
+        }
+        None
+    }
+}
+
+/// Which of the call's options `word` is.
+pub(crate) const fn call_name(word: &[u8]) -> Option<usize> {
+    let mut i = 0;
+    while i < CALL_NAMES.len() {
+        if same(word, CALL_NAMES[i].0.as_bytes()) {
+            return Some(i);
+        }
+        i += 1;
+    }
+    None
+}
+
+/// The known name that `word` was probably meant to be: what another system calls it, or the one
+/// with the fewest letters changed, added or left out; none if that is more than a third of them.
+pub(crate) const fn nearest(word: &[u8]) -> &'static str {
+    let mut i = 0;
+    while i < ELSEWHERE.len() {
+        if alike(word, ELSEWHERE[i].0.as_bytes()) {
+            return ELSEWHERE[i].1;
+        }
+        i += 1;
+    }
+    let mut best = "";
+    let mut fewest = 1 + word.len() / 3;
+    let mut i = 0;
+    while i < NAMES.len() {
+        let edits = distance(word, NAMES[i].1.as_bytes());
+        if edits < fewest || (edits == fewest && best.is_empty()) {
+            fewest = edits;
+            best = NAMES[i].1;
+        }
+        i += 1;
+    }
+    best
+}
+
+pub(crate) const fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+/// The same letters, whatever their case, with or without separators: `maxRetries` is
+/// `max_retries` is `max-retries`.
+pub(crate) const fn alike(a: &[u8], b: &[u8]) -> bool {
+    let (mut i, mut j) = (0, 0);
+    loop {
+        while i < a.len() && (a[i] == b'_' || a[i] == b'-') {
+            i += 1;
+        }
+        while j < b.len() && (b[j] == b'_' || b[j] == b'-') {
+            j += 1;
+        }
+        if i == a.len() || j == b.len() {
+            return i == a.len() && j == b.len();
+        }
+        if !a[i].eq_ignore_ascii_case(&b[j]) {
+            return false;
+        }
+        i += 1;
+        j += 1;
+    }
+}
+
+/// The Levenshtein distance, whatever the case of the letters; far for a word that is no name.
+const fn distance(word: &[u8], name: &[u8]) -> usize {
+    const LONGEST: usize = 24;
+    if word.len() > LONGEST {
+        return usize::MAX;
+    }
+    let mut row = [0; LONGEST + 1];
+    let mut j = 0;
+    while j <= word.len() {
+        row[j] = j;
+        j += 1;
+    }
+    let mut i = 0;
+    while i < name.len() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        let mut j = 0;
+        while j < word.len() {
+            let swapped = if word[j].eq_ignore_ascii_case(&name[i]) { 0 } else { 1 };
+            let mut least = diagonal + swapped;
+            if row[j] + 1 < least {
+                least = row[j] + 1;
+            }
+            if row[j + 1] + 1 < least {
+                least = row[j + 1] + 1;
+            }
+            diagonal = row[j + 1];
+            row[j + 1] = least;
+            j += 1;
+        }
+        i += 1;
+    }
+    row[word.len()]
+}

@@ -1,0 +1,495 @@
+//! A clause from its text: every option read, every mistake kept, none of them the end of it.
+
+use super::diagnostic::{Diagnostic, Diagnostics, Kind, Span};
+use super::option::{CALL_NAMES, Name, alike, call_name, nearest, same};
+use super::scan::{
+    Length, Number, scan_decimal, scan_duration, scan_value, scan_whole, skip_trivia, skip_word,
+};
+use super::{CallOption, check};
+use crate::decimal::{BILLION, Decimal};
+use crate::modifier::{CHAIN_MAX, Modifier};
+use crate::policy::Policy;
+use crate::source::LIST_MAX;
+
+const DURATION: &str = "use a duration such as 100ms, 1.5s or 1m30s (ns us ms s min h d)";
+const COUNT: &str = "use a whole number, or unlimited";
+const BACKOFF: &str =
+    "use fixed, linear, exponential, fibonacci, decorrelated, or a list such as [1s, 3s, 7s]";
+const JITTER: &str = "use none, full, equal, 25%, +50% or [0.5, 1.5]";
+const DIGITS: &str = "use at most nine digits on either side of the point";
+
+/// What `backoff` says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Growth {
+    Fixed,
+    Linear,
+    Exponential,
+    Fibonacci,
+    Decorrelated,
+    List([u64; LIST_MAX], usize),
+}
+
+/// A modifier and the option that wrote it.
+#[derive(Clone, Copy)]
+pub(crate) struct Written {
+    pub(crate) modifier: Modifier,
+    pub(crate) span: Span,
+}
+
+/// What the text says, before the checks that look at all of it.
+pub(crate) struct Reader<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) bytes: &'t [u8],
+    pub(crate) diagnostics: Diagnostics,
+    /// Where each option was written, by [`Name`].
+    pub(crate) places: [Option<Span>; 11],
+    pub(crate) retries: u32,
+    pub(crate) delay: u64,
+    pub(crate) growth: Growth,
+    pub(crate) factor: Decimal,
+    pub(crate) increment: u64,
+    pub(crate) within: u64,
+    pub(crate) wait_budget: u64,
+    pub(crate) uncapped: bool,
+    pub(crate) modifiers: [Option<Written>; CHAIN_MAX],
+    pub(crate) modifiers_written: usize,
+    pub(crate) call_options: [Option<CallOption>; CALL_NAMES.len()],
+    call_allowed: bool,
+}
+
+impl<'t> Reader<'t> {
+    pub(crate) const fn read(text: &'t str, call_allowed: bool) -> (Self, Policy) {
+        let mut reader = Self {
+            text,
+            bytes: text.as_bytes(),
+            diagnostics: Diagnostics::NONE,
+            places: [None; 11],
+            retries: 0,
+            delay: 0,
+            growth: Growth::Fixed,
+            factor: Decimal::TWO,
+            increment: 0,
+            within: u64::MAX,
+            wait_budget: u64::MAX,
+            uncapped: false,
+            modifiers: [None; CHAIN_MAX],
+            modifiers_written: 0,
+            call_options: [None; CALL_NAMES.len()],
+            call_allowed,
+        };
+        reader.read_options();
+        let policy = check::lower(&mut reader);
+        (reader, policy)
+    }
+
+    const fn read_options(&mut self) {
+        let mut at = skip_trivia(self.bytes, 0);
+        if at == self.bytes.len() {
+            let place = Span { start: 0, end: self.bytes.len() };
+            return self
+                .syntax(place, "the clause is empty; write for example retry: 3, delay: 1s");
+        }
+        loop {
+            at = self.read_option(at);
+            if at == self.bytes.len() {
+                return;
+            }
+            let comma = Span { start: at, end: at + 1 };
+            at = skip_trivia(self.bytes, at + 1);
+            if at == self.bytes.len() {
+                return self.syntax(comma, "nothing follows this comma; drop it");
+            }
+        }
+    }
+
+    /// One `name: value`; returns where its comma is, or the end.
+    const fn read_option(&mut self, start: usize) -> usize {
+        let end = skip_word(self.bytes, start);
+        let colon = skip_trivia(self.bytes, end);
+        if end == start {
+            let value = scan_value(self.bytes, start);
+            let place =
+                if value.span.end > start { value.span } else { Span { start, end: start + 1 } };
+            self.syntax(place, "expected an option here, such as delay: 1s");
+            return value.next;
+        }
+        let name = Span { start, end };
+        if colon == self.bytes.len() || self.bytes[colon] != b':' {
+            self.syntax(name, "expected a colon and a value after this name, as in delay: 1s");
+            return scan_value(self.bytes, end).next;
+        }
+        let value = scan_value(self.bytes, colon + 1);
+        if !value.closed {
+            self.syntax(value.span, "this bracket or quote is never closed");
+        } else if value.span.start >= value.span.end {
+            self.syntax(name, "expected a value after the colon, as in delay: 1s");
+        } else {
+            self.take(name, value.span);
+        }
+        value.next
+    }
+
+    const fn take(&mut self, name: Span, value: Span) {
+        let word = self.slice(name);
+        match (Name::of(word), call_name(word)) {
+            (Some(option), _) => {
+                if self.first_of_its_kind(option, name) {
+                    self.places[option as usize] = Some(Span { start: name.start, end: value.end });
+                    self.set(option, value);
+                }
+            }
+            (None, Some(call)) => self.take_call_option(call, name, value),
+            (None, None) => {
+                let unknown = Diagnostic::new(Kind::UnknownOption, self.text, name);
+                self.diagnostics.push(unknown.advice(nearest(word)));
+            }
+        }
+    }
+
+    const fn take_call_option(&mut self, call: usize, name: Span, value: Span) {
+        let (option, place) = CALL_NAMES[call];
+        if !self.call_allowed {
+            let misplaced = Diagnostic::new(Kind::UnknownOption, self.text, name);
+            self.diagnostics.push(misplaced.option(place));
+        } else if self.call_options[call].is_some() {
+            self.push(Kind::DuplicateOption, name, option, "");
+        } else {
+            self.call_options[call] = Some(CallOption { name: option, place: name, value });
+        }
+    }
+
+    const fn first_of_its_kind(&mut self, option: Name, name: Span) -> bool {
+        let repeats = matches!(option, Name::MinDelay | Name::MaxDelay | Name::Jitter);
+        if self.places[option as usize].is_some() && !repeats {
+            self.push(Kind::DuplicateOption, name, option.text(), "");
+            return false;
+        }
+        let other = match option {
+            Name::Retry => Name::Attempts,
+            Name::Attempts => Name::Retry,
+            _ => return true,
+        };
+        if self.places[other as usize].is_some() {
+            self.push(Kind::TwoCounts, name, option.text(), "");
+            return false;
+        }
+        true
+    }
+
+    const fn set(&mut self, option: Name, value: Span) {
+        match option {
+            Name::Retry => self.set_retry(value),
+            Name::Attempts => self.set_attempts(value),
+            Name::Delay => self.delay = self.duration(option, value),
+            Name::Increment => self.increment = self.duration(option, value),
+            Name::Within => self.within = self.duration(option, value),
+            Name::WaitBudget => self.wait_budget = self.duration(option, value),
+            Name::Backoff => self.set_backoff(value),
+            Name::Factor => self.set_factor(value),
+            Name::MinDelay => {
+                let min = self.duration(option, value);
+                self.write(Modifier::Min(min), value);
+            }
+            Name::MaxDelay => self.set_max_delay(value),
+            Name::Jitter => self.set_jitter(value),
+        }
+    }
+
+    const fn set_retry(&mut self, value: Span) {
+        if let Some(retries) = self.count(Name::Retry, value, u32::MAX as u64 - 1) {
+            self.retries = retries;
+        }
+    }
+
+    const fn set_attempts(&mut self, value: Span) {
+        match self.count(Name::Attempts, value, u32::MAX as u64) {
+            Some(0) => self.push(Kind::ZeroAttempts, value, "attempts", ""),
+            Some(u32::MAX) if self.is(value, "unlimited") => self.retries = u32::MAX,
+            Some(attempts) => self.retries = attempts - 1,
+            None => {}
+        }
+    }
+
+    /// A whole number up to `most`; `u32::MAX` for `unlimited`.
+    const fn count(&mut self, option: Name, value: Span, most: u64) -> Option<u32> {
+        if self.is(value, "unlimited") {
+            return Some(u32::MAX);
+        }
+        if self.refuses_negative(option, value) {
+            return None;
+        }
+        match scan_whole(self.bytes, value.start, value.end) {
+            Number::Is(count, end) if end == value.end && count <= most => Some(count as u32),
+            Number::Is(_, end) if end < value.end => {
+                self.push(Kind::WrongType, value, option.text(), COUNT);
+                None
+            }
+            Number::None => {
+                self.push(Kind::WrongType, value, option.text(), COUNT);
+                None
+            }
+            _ => {
+                let advice = "use a number below 4294967295, or unlimited";
+                self.push(Kind::TooManyDigits, value, option.text(), advice);
+                None
+            }
+        }
+    }
+
+    /// Nanoseconds; zero where the text is none, which has then been reported.
+    const fn duration(&mut self, option: Name, value: Span) -> u64 {
+        if self.refuses_negative(option, value) {
+            return 0;
+        }
+        let (kind, advice) = match scan_duration(self.bytes, value.start, value.end) {
+            Length::Is(nanos, end) if end == value.end => return nanos,
+            Length::NoUnit => (Kind::MissingUnit, ""),
+            Length::TooFine => (Kind::TooManyDigits, "a duration is a whole number of nanoseconds"),
+            Length::Is(..) | Length::None => (Kind::WrongType, DURATION),
+        };
+        self.push(kind, value, option.text(), advice);
+        0
+    }
+
+    const fn set_max_delay(&mut self, value: Span) {
+        if self.is(value, "none") {
+            self.uncapped = true;
+            return;
+        }
+        let errors = self.diagnostics.errors;
+        let max = self.duration(Name::MaxDelay, value);
+        if self.diagnostics.errors == errors {
+            self.write(Modifier::Max(max), value);
+        }
+    }
+
+    const fn set_backoff(&mut self, value: Span) {
+        if self.bytes[value.start] == b'[' {
+            return self.set_list(value);
+        }
+        let word = self.slice(value);
+        self.growth = match () {
+            () if same(word, b"fixed") => Growth::Fixed,
+            () if same(word, b"linear") => Growth::Linear,
+            () if same(word, b"exponential") => Growth::Exponential,
+            () if same(word, b"fibonacci") => Growth::Fibonacci,
+            () if same(word, b"decorrelated") => Growth::Decorrelated,
+            () => {
+                let advice = if alike(word, b"constant") {
+                    "here it is called fixed"
+                } else if self.bytes[value.start] == b'(' {
+                    "a function is a Schedule in Rust; here, use a list such as [1s, 3s, 7s]"
+                } else {
+                    BACKOFF
+                };
+                return self.push(Kind::WrongType, value, "backoff", advice);
+            }
+        };
+    }
+
+    const fn set_list(&mut self, value: Span) {
+        let mut delays = [0; LIST_MAX];
+        let mut length = 0;
+        let mut at = skip_trivia(self.bytes, value.start + 1);
+        let close = value.end - 1;
+        if self.bytes[close] != b']' || (self.bytes[at] == b']' && at < close) {
+            return self.push(Kind::WrongType, value, "backoff", BACKOFF);
+        }
+        while at < close {
+            let entry = scan_value(self.bytes, at);
+            // An entry ends at a comma, or at the bracket that closes the list.
+            let end = if entry.span.end < close { entry.span.end } else { close };
+            let end = self.before_trivia(at, end);
+            let nanos = self.duration(Name::Backoff, Span { start: at, end });
+            if length == LIST_MAX {
+                return self.push(Kind::ListTooLong, value, "backoff", "");
+            }
+            delays[length] = nanos;
+            length += 1;
+            if entry.span.end > close || entry.next >= value.end {
+                break;
+            }
+            at = skip_trivia(self.bytes, entry.next + 1);
+            if at == close {
+                return self.push(Kind::WrongType, value, "backoff", "drop the comma at its end");
+            }
+        }
+        self.growth = Growth::List(delays, length);
+    }
+
+    const fn set_factor(&mut self, value: Span) {
+        if self.refuses_negative(Name::Factor, value) {
+            return;
+        }
+        match scan_decimal(self.bytes, value.start, value.end) {
+            Number::Is(billionths, end) if end == value.end => {
+                self.factor = Decimal::from_billionths(billionths);
+                if billionths < BILLION {
+                    self.push(Kind::FactorBelowOne, value, "factor", "");
+                }
+            }
+            Number::TooFine | Number::TooLarge => {
+                self.push(Kind::TooManyDigits, value, "factor", DIGITS);
+            }
+            _ => self.push(Kind::WrongType, value, "factor", "use a number such as 2 or 1.5"),
+        }
+    }
+
+    const fn set_jitter(&mut self, value: Span) {
+        let jitter = match self.bytes[value.start] {
+            b'[' => self.spread(value),
+            b'+' => self.percentage(value, value.start + 1, true),
+            b'0'..=b'9' => self.percentage(value, value.start, false),
+            _ => self.named_jitter(value),
+        };
+        if let Some(jitter) = jitter {
+            self.write(jitter, value);
+        }
+    }
+
+    const fn named_jitter(&mut self, value: Span) -> Option<Modifier> {
+        if self.is(value, "full") {
+            return Some(Modifier::Full);
+        }
+        if self.is(value, "equal") {
+            return Some(Modifier::Equal);
+        }
+        if self.is(value, "none") || self.refuses_negative(Name::Jitter, value) {
+            return None;
+        }
+        let advice = if self.is(value, "true") {
+            "write which one: jitter: full"
+        } else if self.is(value, "false") {
+            "write jitter: none, or leave it out"
+        } else {
+            JITTER
+        };
+        self.push(Kind::WrongType, value, "jitter", advice);
+        None
+    }
+
+    /// `25%`, or `+25%` where it only adds.
+    const fn percentage(&mut self, value: Span, from: usize, adds: bool) -> Option<Modifier> {
+        let (kind, advice) = match scan_decimal(self.bytes, from, value.end) {
+            Number::Is(hundredths, end) if end + 1 == value.end && self.bytes[end] == b'%' => {
+                let fraction = Decimal::from_billionths(hundredths / 100);
+                let most = if adds { Decimal::TEN } else { Decimal::ONE };
+                if hundredths % 100 != 0 {
+                    (Kind::TooManyDigits, "use at most seven digits after the point")
+                } else if !fraction.at_most(most) {
+                    (Kind::JitterOutOfRange, "use 0% to 100%, or +0% to +1000%")
+                } else if adds {
+                    return Some(Modifier::Additive(fraction));
+                } else {
+                    return Some(Modifier::Proportional(fraction));
+                }
+            }
+            Number::TooFine | Number::TooLarge => (Kind::TooManyDigits, DIGITS),
+            Number::Is(_, end) if end == value.end => {
+                (Kind::WrongType, "write it as a percentage, such as 25% or +50%")
+            }
+            _ => (Kind::WrongType, JITTER),
+        };
+        self.push(kind, value, "jitter", advice);
+        None
+    }
+
+    /// `[0.5, 1.5]`
+    const fn spread(&mut self, value: Span) -> Option<Modifier> {
+        const RANGE: &str = "use two numbers from 0 to 10, the lower first, such as [0.5, 1.5]";
+        let inside = skip_trivia(self.bytes, value.start + 1);
+        if self.bytes[inside] == b'-' {
+            self.push(Kind::JitterOutOfRange, value, "jitter", RANGE);
+            return None;
+        }
+        let (low, comma) = match scan_decimal(self.bytes, inside, value.end) {
+            Number::Is(low, end) => (low, skip_trivia(self.bytes, end)),
+            other => return self.refuse_spread(other, value),
+        };
+        if self.bytes[comma] != b',' {
+            return self.refuse_spread(Number::None, value);
+        }
+        let from = skip_trivia(self.bytes, comma + 1);
+        let (high, close) = match scan_decimal(self.bytes, from, value.end) {
+            Number::Is(high, end) => (high, skip_trivia(self.bytes, end)),
+            other => return self.refuse_spread(other, value),
+        };
+        if close + 1 != value.end || self.bytes[close] != b']' {
+            return self.refuse_spread(Number::None, value);
+        }
+        let (low, high) = (Decimal::from_billionths(low), Decimal::from_billionths(high));
+        if low.billionths() >= high.billionths() || !high.at_most(Decimal::TEN) {
+            self.push(Kind::JitterOutOfRange, value, "jitter", RANGE);
+            return None;
+        }
+        Some(Modifier::Spread(low, high))
+    }
+
+    const fn refuse_spread(&mut self, number: Number, value: Span) -> Option<Modifier> {
+        match number {
+            Number::TooFine | Number::TooLarge => {
+                self.push(Kind::TooManyDigits, value, "jitter", DIGITS);
+            }
+            _ => self.push(Kind::WrongType, value, "jitter", JITTER),
+        }
+        None
+    }
+
+    const fn write(&mut self, modifier: Modifier, value: Span) {
+        if self.modifiers_written == CHAIN_MAX {
+            return self.push(Kind::TooManyModifiers, value, "", "");
+        }
+        self.modifiers[self.modifiers_written] = Some(Written { modifier, span: value });
+        self.modifiers_written += 1;
+    }
+
+    const fn refuses_negative(&mut self, option: Name, value: Span) -> bool {
+        let negative = value.end - value.start > 1
+            && self.bytes[value.start] == b'-'
+            && matches!(self.bytes[value.start + 1], b'0'..=b'9' | b'.');
+        if negative {
+            self.push(Kind::Negative, value, option.text(), "");
+        }
+        negative
+    }
+
+    /// `end`, or where the white space and comments before it begin.
+    const fn before_trivia(&self, start: usize, end: usize) -> usize {
+        let mut at = start;
+        let mut last = start;
+        while at < end {
+            let after = skip_trivia(self.bytes, at);
+            if after > at {
+                at = after;
+            } else {
+                at += 1;
+                last = at;
+            }
+        }
+        if last < end { last } else { end }
+    }
+
+    const fn is(&self, value: Span, word: &str) -> bool {
+        same(self.slice(value), word.as_bytes())
+    }
+
+    const fn slice(&self, span: Span) -> &'t [u8] {
+        let (_, rest) = self.bytes.split_at(span.start);
+        rest.split_at(span.end - span.start).0
+    }
+
+    const fn syntax(&mut self, span: Span, advice: &'static str) {
+        self.push(Kind::Syntax, span, "", advice);
+    }
+
+    pub(crate) const fn push(
+        &mut self,
+        kind: Kind,
+        span: Span,
+        option: &'static str,
+        advice: &'static str,
+    ) {
+        let diagnostic = Diagnostic::new(kind, self.text, span);
+        self.diagnostics.push(diagnostic.option(option).advice(advice));
+    }
+}

@@ -1,0 +1,303 @@
+//! A policy tells its own future without sleeping: each delay's least, mean and greatest value.
+//!
+//! Least and greatest are exact. The mean is exact, rounded down, where at most one word is drawn;
+//! otherwise it is integrated numerically, to well within one percent. Floats are used for that
+//! estimate and nowhere else: no delay is computed from them.
+
+use core::time::Duration;
+
+use crate::decimal::saturate;
+use crate::modifier::Modifier;
+use crate::policy::Policy;
+use crate::source::Kind;
+
+/// What a delay can be, before chance has decided.
+///
+/// ```
+/// use core::time::Duration;
+/// use redial_core::Policy;
+///
+/// let second = Policy::DEFAULT.forecast(1);
+/// assert_eq!(second.least, Duration::ZERO);
+/// assert_eq!(second.mean, Duration::from_secs(1));
+/// assert_eq!(second.greatest, Duration::from_secs(2));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Forecast {
+    /// With every word at its lowest.
+    pub least: Duration,
+    /// On average, rounded down.
+    pub mean: Duration,
+    /// With every word at its highest.
+    pub greatest: Duration,
+}
+
+impl Policy {
+    /// What delay `n` can be, counted from 0: the wait after attempt `n + 1` failed.
+    ///
+    /// ```
+    /// use redial_core::Policy;
+    /// assert_eq!(Policy::DEFAULT.forecast(100).greatest.as_secs(), 30); // the cap
+    /// ```
+    pub fn forecast(&self, n: u32) -> Forecast {
+        let mut mix = Mix::new(self);
+        for _ in 0..n.min(Mix::STEADY) {
+            mix.advance(self);
+        }
+        self.forecast_from(n, &mix)
+    }
+
+    /// The forecasts of all delays of this policy, in order; endless where attempts are unlimited.
+    ///
+    /// ```
+    /// use redial_core::{Policy, policy};
+    /// const POLICY: Policy = policy!("retry: 3, delay: 1s, backoff: linear, jitter: equal");
+    /// let means: Vec<_> = POLICY.forecasts().map(|delay| delay.mean.as_millis()).collect();
+    /// assert_eq!(means, [750, 1500, 2250]);
+    /// ```
+    pub fn forecasts(&self) -> Forecasts<'_> {
+        Forecasts { policy: self, n: 0, mix: Mix::new(self) }
+    }
+
+    /// The sum of all delays of this policy, or `None` where attempts are unlimited. Limits in
+    /// time are left out.
+    ///
+    /// Exact for the first 4096 delays; beyond them the sum is taken in blocks, to within one part
+    /// in a thousand.
+    ///
+    /// ```
+    /// use redial_core::{Policy, policy};
+    /// const POLICY: Policy =
+    ///     policy!("attempts: 5, delay: 1s, backoff: exponential, max_delay: 30s, jitter: full");
+    /// let total = POLICY.total().unwrap();
+    /// assert_eq!(total.least.as_millis(), 0);
+    /// assert_eq!(total.mean.as_millis(), 7500);
+    /// assert_eq!(total.greatest.as_millis(), 15_000);
+    /// ```
+    pub fn total(&self) -> Option<Forecast> {
+        const EXACT: u32 = 4096;
+        let count = self.attempts()? - 1;
+        let mut sum = Sum::default();
+        for delay in self.forecasts().take(count.min(EXACT) as usize) {
+            sum.add(delay, delay, 1);
+        }
+        let mut n = EXACT;
+        while n < count {
+            let block = (n / EXACT).min(count - n);
+            sum.add(self.forecast(n), self.forecast(n + (block - 1)), block);
+            n += block;
+        }
+        Some(sum.forecast())
+    }
+
+    fn forecast_from(&self, n: u32, mix: &Mix) -> Forecast {
+        let chain = self.backoff().modifiers();
+        let (lowest, highest) = match self.backoff().source().0 {
+            Kind::Decorrelated { .. } => (self.backoff().source_at(n), mix.greatest),
+            _ => (self.backoff().source_at(n), self.backoff().source_at(n)),
+        };
+        let least = chain.iter().fold(lowest, |g, modifier| modifier.range(g).0);
+        let greatest = chain.iter().fold(highest, |g, modifier| modifier.range(g).1);
+        let mean = match self.backoff().source().0 {
+            Kind::Decorrelated { .. } => mix.mean(chain),
+            _ => mean(chain, lowest),
+        };
+        Forecast {
+            least: Duration::from_nanos(least),
+            mean: Duration::from_nanos(mean.clamp(least, greatest)),
+            greatest: Duration::from_nanos(greatest),
+        }
+    }
+}
+
+/// The forecasts of a policy's delays: see [`Policy::forecasts`].
+///
+/// ```
+/// use redial_core::Policy;
+/// assert_eq!(Policy::CONTENTION.forecasts().count(), 6);
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "an iterator does nothing until it is asked"]
+pub struct Forecasts<'p> {
+    policy: &'p Policy,
+    n: u32,
+    mix: Mix,
+}
+
+impl Iterator for Forecasts<'_> {
+    type Item = Forecast;
+
+    fn next(&mut self) -> Option<Forecast> {
+        if self.n >= self.policy.retries() {
+            return None;
+        }
+        let forecast = self.policy.forecast_from(self.n, &self.mix);
+        if self.n < Mix::STEADY {
+            self.mix.advance(self.policy);
+        }
+        self.n = (self.n + 1).min(u32::MAX - 1);
+        Some(forecast)
+    }
+}
+
+#[derive(Default)]
+struct Sum {
+    least: u128,
+    mean: u128,
+    greatest: u128,
+}
+
+impl Sum {
+    /// A block of `count` delays that grow evenly from `first` to `last`.
+    fn add(&mut self, first: Forecast, last: Forecast, count: u32) {
+        let even = |first: Duration, last: Duration| {
+            (first.as_nanos() + last.as_nanos()) * u128::from(count) / 2
+        };
+        self.least += even(first.least, last.least);
+        self.mean += even(first.mean, last.mean);
+        self.greatest += even(first.greatest, last.greatest);
+    }
+
+    fn forecast(&self) -> Forecast {
+        let duration = |nanos| Duration::from_nanos(saturate(nanos));
+        Forecast {
+            least: duration(self.least),
+            mean: duration(self.mean),
+            greatest: duration(self.greatest),
+        }
+    }
+}
+
+/// The mean of what `chain` makes of a delay of `g`, rounded down.
+fn mean(chain: &[Modifier], g: u64) -> u64 {
+    match chain {
+        [] => g,
+        [bound, rest @ ..] if !bound.is_jitter() => mean(rest, bound.range(g).0),
+        [jitter, rest @ ..] if jitters(rest) == 0 => {
+            let (low, high) = jitter.range(g);
+            bounded_mean(low, high, rest)
+        }
+        _ => estimate(chain, g) as u64,
+    }
+}
+
+fn jitters(chain: &[Modifier]) -> usize {
+    chain.iter().filter(|modifier| modifier.is_jitter()).count()
+}
+
+/// The mean of a uniform draw from [`low`, `high`] after `bounds`, in whole numbers.
+///
+/// Any sequence of bounds is one clamp: to where it takes the lowest and the highest delay.
+fn bounded_mean(low: u64, high: u64, bounds: &[Modifier]) -> u64 {
+    let clamp = |g: u64| bounds.iter().fold(g, |g, bound| bound.range(g).0);
+    let (floor, ceiling) = (clamp(0), clamp(u64::MAX));
+    if ceiling <= low || floor >= high {
+        return low.clamp(floor, ceiling);
+    }
+    if high >= 1 << 62 {
+        // The sums below would not fit; 62 bits are 146 years.
+        return uniform_mean(low, high, floor, ceiling) as u64;
+    }
+    let (from, to) = (low.clamp(floor, ceiling), high.clamp(floor, ceiling));
+    let wide = |number: u64| u128::from(number);
+    let below = wide(from) * wide(from.saturating_sub(low));
+    let above = wide(to) * wide(high.saturating_sub(to));
+    let points = wide(high - low) + 1;
+    // What is left of the draw lies evenly between the two clamped ends.
+    let between = points - wide(from.saturating_sub(low)) - wide(high.saturating_sub(to));
+    saturate((below + above + (wide(from) + wide(to)) * between / 2) / points)
+}
+
+/// The same in floats, for draws so far apart that whole numbers do not fit.
+fn uniform_mean(low: u64, high: u64, floor: u64, ceiling: u64) -> f64 {
+    let (from, to) = (low.clamp(floor, ceiling) as f64, high.clamp(floor, ceiling) as f64);
+    let (low, high) = (low as f64, high as f64);
+    let (below, above) = ((from - low).max(0.0), (high - to).max(0.0));
+    (from * below + to * above + (from + to) / 2.0 * (high - low - below - above)) / (high - low)
+}
+
+/// The mean of a chain with several jitters: the midpoint rule over each but the last.
+fn estimate(chain: &[Modifier], g: u64) -> f64 {
+    let [jitter, rest @ ..] = chain else {
+        return g as f64;
+    };
+    if !jitter.is_jitter() {
+        return estimate(rest, jitter.range(g).0);
+    }
+    // Enough points for every chain, and few enough points for the longest.
+    let points = match jitters(rest) {
+        0 => return mean(chain, g) as f64,
+        1 => 256,
+        2 => 32,
+        3 => 12,
+        _ => 5,
+    };
+    let (low, high) = jitter.range(g);
+    let step = (high - low) as f64 / points as f64;
+    let at = |i: u32| low + (step * (f64::from(i) + 0.5)) as u64;
+    (0..points).map(|i| estimate(rest, at(i))).sum::<f64>() / f64::from(points)
+}
+
+/// How the decorrelated source's delay is distributed: equally likely values, in order. Other
+/// sources do not touch it.
+#[derive(Clone, Debug)]
+struct Mix {
+    values: [f64; Self::SIZE],
+    greatest: u64,
+}
+
+impl Mix {
+    const SIZE: usize = 256;
+
+    /// By then the distribution has settled: either at a cap, or by saturating.
+    const STEADY: u32 = 256;
+
+    fn new(policy: &Policy) -> Self {
+        let mut mix = Self { values: [0.0; Self::SIZE], greatest: 0 };
+        if let Kind::Decorrelated { base, .. } = policy.backoff().source().0 {
+            mix.values = [base as f64; Self::SIZE];
+            mix.greatest = base;
+            mix.advance(policy);
+        }
+        mix
+    }
+
+    /// From each value to a uniform draw from [base, 3 · value], at most the cap.
+    ///
+    /// The share of draws below *y* is a sum of straight lines, one for each value, that end where
+    /// *y* = 3 · value. So its inverse is walked in one pass, and each new value is the middle of
+    /// a slice of it, which keeps the mean.
+    fn advance(&mut self, policy: &Policy) {
+        let Kind::Decorrelated { base, cap } = policy.backoff().source().0 else { return };
+        let cap = policy.backoff().first_max().unwrap_or(cap);
+        self.greatest = self.greatest.max(base).saturating_mul(3).min(cap);
+        let (base, cap) = (base as f64, (cap as f64).min(u64::MAX as f64));
+        let width = |value: f64| (3.0 * value.max(base) - base).max(1.0);
+        // The steepness of the lines that have not ended yet.
+        let mut steepness: f64 = self.values.iter().map(|value| 1.0 / width(*value)).sum();
+        let mut ended = 0;
+        let mut edge = base;
+        let mut next = [0.0; Self::SIZE];
+        for (slice, value) in next.iter_mut().enumerate() {
+            let share = (slice + 1) as f64;
+            while ended < Self::SIZE - 1 {
+                let end = base + width(self.values[ended]);
+                if ended as f64 + (end - base) * steepness > share {
+                    break;
+                }
+                steepness -= 1.0 / width(self.values[ended]);
+                ended += 1;
+            }
+            let last = base + width(self.values[Self::SIZE - 1]);
+            let upper = (base + (share - ended as f64) / steepness).clamp(edge, last);
+            *value = ((edge.min(cap) + upper.min(cap)) / 2.0).max(base.min(cap));
+            edge = upper;
+        }
+        self.values = next;
+    }
+
+    fn mean(&self, chain: &[Modifier]) -> u64 {
+        let sum: f64 = self.values.iter().map(|value| estimate(chain, *value as u64)).sum();
+        (sum / Self::SIZE as f64) as u64
+    }
+}

@@ -1,0 +1,322 @@
+//! Timing alone: attempts, delays, and limits in time. Which failures are worth another attempt
+//! belongs to the call.
+
+use core::fmt;
+use core::iter::FusedIterator;
+use core::time::Duration;
+
+use crate::backoff::Backoff;
+use crate::call::Call;
+use crate::random::Random;
+use crate::schedule::Schedule;
+use crate::source::Source;
+use crate::time::{Time, nanos};
+
+/// No limit in time. 584 years, which is what a limit saturates at.
+pub(crate) const NO_LIMIT: u64 = u64::MAX;
+
+/// A retry policy: how often, how long in between, and for how long in all.
+///
+/// A policy is a plain value: usable in a `const`, `Copy` where its source is, `Send + Sync`,
+/// comparable, and printable as the clause that would make it. It allocates nothing.
+///
+/// ```
+/// use core::time::Duration;
+/// use redial_core::{Backoff, Policy, policy};
+///
+/// const BUILT: Policy = Backoff::exponential(Duration::from_millis(100))
+///     .max(Duration::from_secs(10))
+///     .full_jitter()
+///     .attempts(5)
+///     .within(Duration::from_secs(30));
+///
+/// const WRITTEN: Policy = policy!(
+///     "retry: 4, delay: 100ms, backoff: exponential, max_delay: 10s, jitter: full, within: 30s"
+/// );
+///
+/// assert_eq!(BUILT, WRITTEN);
+/// assert_eq!(
+///     BUILT.to_string(),
+///     "attempts: 5, delay: 100ms, backoff: exponential, max_delay: 10s, jitter: full, within: 30s",
+/// );
+/// assert_eq!(BUILT.to_string().parse(), Ok(BUILT));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Policy<S = Source> {
+    backoff: Backoff<S>,
+    /// `u32::MAX` where attempts are unlimited.
+    retries: u32,
+    within: u64,
+    wait_budget: u64,
+}
+
+impl Policy {
+    /// The default policy: 3 attempts, exponential from 1 s by 2, at most 30 s, full jitter.
+    ///
+    /// ```
+    /// use redial_core::Policy;
+    /// assert_eq!(Policy::default(), Policy::DEFAULT);
+    /// assert_eq!(
+    ///     Policy::DEFAULT.to_string(),
+    ///     "attempts: 3, delay: 1s, backoff: exponential, max_delay: 30s, jitter: full",
+    /// );
+    /// ```
+    pub const DEFAULT: Self = Backoff::exponential(Duration::from_secs(1))
+        .max(Duration::from_secs(30))
+        .full_jitter()
+        .attempts(3);
+
+    /// For a few writers that collide on one record: short delays that grow to 640 ms, up to half
+    /// of each on top at random, 7 attempts within 30 s.
+    ///
+    /// ```
+    /// use redial_core::Policy;
+    /// let least: Vec<_> = Policy::CONTENTION.delays(|| 0).map(|delay| delay.as_millis()).collect();
+    /// assert_eq!(least, [10, 20, 40, 80, 160, 320]);
+    /// let greatest: Vec<_> =
+    ///     Policy::CONTENTION.delays(|| u64::MAX).map(|delay| delay.as_millis()).collect();
+    /// assert_eq!(greatest, [15, 30, 60, 120, 240, 480]);
+    /// ```
+    pub const CONTENTION: Self = Backoff::exponential(Duration::from_millis(10))
+        .max(Duration::from_millis(640))
+        .additive_jitter(0.5)
+        .max(Duration::from_secs(1))
+        .attempts(7)
+        .within(Duration::from_secs(30));
+}
+
+impl Policy {
+    pub(crate) const fn from_clause(
+        backoff: Backoff,
+        retries: u32,
+        within: u64,
+        wait_budget: u64,
+    ) -> Self {
+        Self { backoff, retries, within, wait_budget }
+    }
+}
+
+impl<S> Policy<S> {
+    pub(crate) const fn from_retries(backoff: Backoff<S>, retries: u32) -> Self {
+        Self { backoff, retries, within: NO_LIMIT, wait_budget: NO_LIMIT }
+    }
+
+    /// No attempt starts once this much time has passed since the start of the first one. It never
+    /// interrupts an attempt by itself.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::Policy;
+    /// let policy = Policy::DEFAULT.within(Duration::from_secs(20));
+    /// assert_eq!(policy.limit(), Some(Duration::from_secs(20)));
+    /// ```
+    pub const fn within(mut self, within: Duration) -> Self {
+        self.within = nanos(within);
+        self
+    }
+
+    /// The sum of all waits stays within this.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::Policy;
+    /// let policy = Policy::DEFAULT.wait_budget(Duration::from_secs(5));
+    /// assert_eq!(policy.wait_limit(), Some(Duration::from_secs(5)));
+    /// ```
+    pub const fn wait_budget(mut self, wait_budget: Duration) -> Self {
+        self.wait_budget = nanos(wait_budget);
+        self
+    }
+
+    /// How many executions in all, at most; `None` where they are unlimited.
+    ///
+    /// ```
+    /// use redial_core::Policy;
+    /// assert_eq!(Policy::DEFAULT.attempts(), Some(3));
+    /// ```
+    pub const fn attempts(&self) -> Option<u32> {
+        match self.retries {
+            u32::MAX => None,
+            retries => Some(retries + 1),
+        }
+    }
+
+    /// What [`within`](Self::within) set.
+    ///
+    /// ```
+    /// use redial_core::Policy;
+    /// assert_eq!(Policy::DEFAULT.limit(), None);
+    /// ```
+    pub const fn limit(&self) -> Option<Duration> {
+        limited(self.within)
+    }
+
+    /// What [`wait_budget`](Self::wait_budget) set.
+    ///
+    /// ```
+    /// use redial_core::Policy;
+    /// assert_eq!(Policy::DEFAULT.wait_limit(), None);
+    /// ```
+    pub const fn wait_limit(&self) -> Option<Duration> {
+        limited(self.wait_budget)
+    }
+
+    /// The delays of this policy, without its counts and limits, to make another policy of.
+    ///
+    /// ```
+    /// use redial_core::Policy;
+    /// let patient = Policy::DEFAULT.backoff().attempts(10);
+    /// assert_eq!(patient.attempts(), Some(10));
+    /// ```
+    pub const fn backoff(&self) -> &Backoff<S> {
+        &self.backoff
+    }
+
+    /// A call under this policy, whose first attempt starts `now`.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::{Decision, Policy, Time, Verdict};
+    ///
+    /// let mut call = Policy::DEFAULT.start(Time::ZERO);
+    /// let decision = call.failed(Time::ZERO, || Verdict::Retry, &mut || 0);
+    /// assert_eq!(decision, Decision::Wait(Duration::ZERO));
+    /// ```
+    pub const fn start(&self, now: Time) -> Call<&Self> {
+        Call::new(self, now)
+    }
+
+    #[inline]
+    pub(crate) const fn retries(&self) -> u32 {
+        self.retries
+    }
+
+    #[inline]
+    pub(crate) const fn within_nanos(&self) -> u64 {
+        self.within
+    }
+
+    #[inline]
+    pub(crate) const fn wait_budget_nanos(&self) -> u64 {
+        self.wait_budget
+    }
+}
+
+impl<S: Schedule> Policy<S> {
+    /// The delays that a call under this policy would sleep if every attempt failed: what the loop
+    /// asks for, in the order in which it asks, from the same words. Limits in time are left out,
+    /// for they depend on how long the attempts take.
+    ///
+    /// ```
+    /// use redial_core::{Policy, SplitMix64};
+    ///
+    /// let delays: Vec<_> = Policy::DEFAULT.delays(SplitMix64::new(42)).collect();
+    /// assert_eq!(delays.len(), 2); // three attempts, two waits
+    /// assert_eq!(delays[0].as_nanos(), 741_564_879);
+    /// ```
+    pub fn delays<R: Random>(&self, random: R) -> Delays<'_, S, R> {
+        Delays { policy: self, n: 0, previous: 0, random }
+    }
+}
+
+const fn limited(nanos: u64) -> Option<Duration> {
+    match nanos {
+        NO_LIMIT => None,
+        nanos => Some(Duration::from_nanos(nanos)),
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for Policy<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Policy")
+            .field("attempts", &self.attempts())
+            .field("backoff", &self.backoff)
+            .field("within", &self.limit())
+            .field("wait_budget", &self.wait_limit())
+            .finish()
+    }
+}
+
+/// A policy, or something that leads to one: `Policy`, `&Policy`, and references to those. What
+/// every loop takes, so that it can be given either.
+///
+/// ```
+/// use redial_core::{AsPolicy, Policy};
+///
+/// fn attempts(policy: impl AsPolicy) -> Option<u32> {
+///     policy.as_policy().attempts()
+/// }
+/// assert_eq!(attempts(Policy::DEFAULT), Some(3));
+/// assert_eq!(attempts(&Policy::DEFAULT), Some(3));
+/// ```
+pub trait AsPolicy {
+    /// The policy's source of delays.
+    type Source: Schedule;
+
+    /// The policy.
+    fn as_policy(&self) -> &Policy<Self::Source>;
+}
+
+impl<S: Schedule> AsPolicy for Policy<S> {
+    type Source = S;
+
+    #[inline]
+    fn as_policy(&self) -> &Self {
+        self
+    }
+}
+
+impl<P: AsPolicy + ?Sized> AsPolicy for &P {
+    type Source = P::Source;
+
+    #[inline]
+    fn as_policy(&self) -> &Policy<P::Source> {
+        (**self).as_policy()
+    }
+}
+
+/// The delays of a policy, one by one: see [`Policy::delays`].
+///
+/// ```
+/// use redial_core::{Policy, policy};
+/// const FOREVER: Policy = policy!(allow(unbounded), "attempts: unlimited, delay: 1s");
+/// assert_eq!(FOREVER.delays(|| 0).take(1000).count(), 1000);
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "an iterator does nothing until it is asked"]
+pub struct Delays<'p, S, R> {
+    policy: &'p Policy<S>,
+    n: u32,
+    previous: u64,
+    random: R,
+}
+
+impl<S: Schedule, R: Random> Iterator for Delays<'_, S, R> {
+    type Item = Duration;
+
+    #[inline]
+    fn next(&mut self) -> Option<Duration> {
+        if self.n >= self.policy.retries {
+            return None;
+        }
+        let delay = self.policy.backoff.next(self.n, &mut self.previous, &mut self.random);
+        // Unlimited attempts never get to `u32::MAX`.
+        self.n = (self.n + 1).min(u32::MAX - 1);
+        Some(Duration::from_nanos(delay))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self.policy.retries {
+            u32::MAX => (usize::MAX, None),
+            retries => ((retries - self.n) as usize, Some((retries - self.n) as usize)),
+        }
+    }
+}
+
+impl<S: Schedule, R: Random> FusedIterator for Delays<'_, S, R> {}

@@ -1,0 +1,155 @@
+//! Text built in a `const`: one set of messages serves the compiler's errors and `Display`.
+
+use crate::decimal::{BILLION, Decimal};
+use crate::time::UNITS;
+
+/// A string of at most `N` bytes that a `const fn` can write to. What does not fit is cut off, at
+/// the boundary of a character.
+#[derive(Clone, Copy)]
+pub(crate) struct Text<const N: usize> {
+    bytes: [u8; N],
+    length: usize,
+    full: bool,
+}
+
+impl<const N: usize> Text<N> {
+    pub(crate) const fn new() -> Self {
+        Self { bytes: [0; N], length: 0, full: false }
+    }
+
+    pub(crate) const fn as_str(&self) -> &str {
+        let (written, _) = self.bytes.split_at(self.length);
+        match core::str::from_utf8(written) {
+            Ok(text) => text,
+            Err(_) => "",
+        }
+    }
+
+    pub(crate) const fn str(self, text: &str) -> Self {
+        self.slice(text, 0, text.len())
+    }
+
+    /// The bytes `from..to` of `text`, which are taken to be at the boundaries of characters.
+    pub(crate) const fn slice(mut self, text: &str, from: usize, to: usize) -> Self {
+        let bytes = text.as_bytes();
+        let mut at = from;
+        while at < to && !self.full {
+            let width = character_width(bytes[at]);
+            if self.length + width > N || at + width > to {
+                self.full = true;
+                break;
+            }
+            let mut i = 0;
+            while i < width {
+                self.bytes[self.length] = bytes[at + i];
+                self.length += 1;
+                i += 1;
+            }
+            at += width;
+        }
+        self
+    }
+
+    /// A kebab-case name as an identifier: `many_retries`.
+    pub(crate) const fn identifier(mut self, name: &str) -> Self {
+        let mut at = 0;
+        while at < name.len() {
+            self = if name.as_bytes()[at] == b'-' {
+                self.str("_")
+            } else {
+                self.slice(name, at, at + 1)
+            };
+            at += 1;
+        }
+        self
+    }
+
+    pub(crate) const fn repeat(mut self, character: &str, times: usize) -> Self {
+        let mut i = 0;
+        while i < times {
+            self = self.str(character);
+            i += 1;
+        }
+        self
+    }
+
+    pub(crate) const fn number(self, number: u128) -> Self {
+        let mut digits = [0u8; 39];
+        let mut at = digits.len();
+        let mut rest = number;
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        let (_, written) = digits.split_at(at);
+        match core::str::from_utf8(written) {
+            Ok(text) => self.str(text),
+            Err(_) => self,
+        }
+    }
+
+    /// A duration in the largest unit that leaves a whole number.
+    pub(crate) const fn duration(self, nanos: u64) -> Self {
+        if nanos == 0 {
+            return self.str("0s");
+        }
+        let mut i = 0;
+        while nanos % UNITS[i].1 != 0 {
+            i += 1;
+        }
+        self.number((nanos / UNITS[i].1) as u128).str(UNITS[i].0)
+    }
+
+    pub(crate) const fn decimal(mut self, decimal: Decimal) -> Self {
+        let billionths = decimal.billionths();
+        self = self.number((billionths / BILLION) as u128);
+        let mut fraction = billionths % BILLION;
+        if fraction == 0 {
+            return self;
+        }
+        self = self.str(".");
+        let mut place = BILLION / 10;
+        while fraction > 0 {
+            self = self.number((fraction / place) as u128);
+            fraction %= place;
+            place /= 10;
+        }
+        self
+    }
+
+    /// A fraction as a percentage: 0.125 is `12.5%`.
+    pub(crate) const fn percent(self, fraction: Decimal) -> Self {
+        let hundredfold = fraction.billionths().saturating_mul(100);
+        self.decimal(Decimal::from_billionths(hundredfold)).str("%")
+    }
+
+    /// A float as a person would recognise it in an error message: nine digits after the point.
+    pub(crate) const fn float(self, value: f64) -> Self {
+        if value.is_nan() {
+            return self.str("NaN");
+        }
+        if value < 0.0 {
+            return self.str("-").float(-value);
+        }
+        if value.is_infinite() {
+            return self.str("infinity");
+        }
+        match Decimal::from_float(value) {
+            Some(decimal) => self.decimal(decimal),
+            None => self.number(value as u128),
+        }
+    }
+}
+
+const fn character_width(first: u8) -> usize {
+    match first {
+        0..=0x7f => 1,
+        0x80..=0xdf => 2,
+        0xe0..=0xef => 3,
+        _ => 4,
+    }
+}
