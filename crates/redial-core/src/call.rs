@@ -5,7 +5,7 @@ use core::time::Duration;
 
 #[cfg(target_has_atomic = "64")]
 use crate::budget::Budget;
-use crate::policy::{AsPolicy, NO_LIMIT};
+use crate::policy::{AsPolicy, NO_LIMIT, Policy};
 use crate::random::Random;
 use crate::time::{Time, nanos};
 
@@ -300,6 +300,19 @@ impl<P> Call<P> {
         Self { policy, failures: 0, previous: 0, waited: 0, started: now }
     }
 
+    /// Moves the start of the first attempt to `now`, for a driver that is built before it runs.
+    ///
+    /// ```
+    /// use redial_core::{Call, Policy, Time};
+    /// let mut call = Call::new(Policy::DEFAULT, Time::ZERO);
+    /// call.start_at(Time::MAX);
+    /// assert_eq!(call.started(), Time::MAX);
+    /// ```
+    #[inline]
+    pub const fn start_at(&mut self, now: Time) {
+        self.started = now;
+    }
+
     /// How many attempts have failed.
     ///
     /// ```
@@ -334,6 +347,16 @@ impl<P> Call<P> {
 }
 
 impl<P: AsPolicy> Call<P> {
+    /// The policy that it is under.
+    ///
+    /// ```
+    /// use redial_core::{Policy, Time};
+    /// assert_eq!(Policy::DEFAULT.start(Time::ZERO).policy(), &Policy::DEFAULT);
+    /// ```
+    pub fn policy(&self) -> &Policy<P::Source> {
+        self.policy.as_policy()
+    }
+
     /// Whether decisions look at the time. Where they do not, any time will do.
     ///
     /// ```

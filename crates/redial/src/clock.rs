@@ -1,0 +1,111 @@
+//! The door to time: what the async loop asks for.
+
+use core::future::Future;
+use core::time::Duration;
+
+use redial_core::Time;
+
+/// What the async loop knows of time. With the default feature `tokio` every call has a clock
+/// already; for another runtime, implement this and pass it to [`Retry::clock`](crate::Retry::clock).
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use redial::{Backoff, Clock, Policy, Time};
+///
+/// /// A clock for smol, async-std, or no runtime at all.
+/// #[derive(Clone, Copy)]
+/// struct SmolClock { start: Instant }
+///
+/// impl Clock for SmolClock {
+///     type Sleep = smol::future::Boxed<()>;
+///
+///     fn now(&self) -> Time {
+///         Time::ZERO.after(self.start.elapsed())
+///     }
+///
+///     fn sleep(&self, duration: Duration) -> Self::Sleep {
+///         Box::pin(async move { smol::Timer::after(duration).await; })
+///     }
+/// }
+///
+/// const POLICY: Policy = Backoff::constant(Duration::from_millis(1)).attempts(3);
+///
+/// let mut calls = 0;
+/// let result: Result<u32, &str> = smol::block_on(async {
+///     redial::retry(&POLICY, || {
+///         calls += 1;
+///         std::future::ready(if calls < 3 { Err("flaky") } else { Ok(calls) })
+///     })
+///     .clock(SmolClock { start: Instant::now() })
+///     .await
+/// });
+/// assert_eq!(result, Ok(3));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "this call has no clock",
+    label = "`{Self}` cannot tell the time or sleep",
+    note = "enable the feature `tokio` of redial, or name a clock first: `retry(policy, operation).clock(…)`"
+)]
+pub trait Clock {
+    /// What sleeping is made of. Dropping it must cancel the timer.
+    type Sleep: Future<Output = ()>;
+
+    /// The time now, on a monotonic clock: it never goes backwards.
+    fn now(&self) -> Time;
+
+    /// Sleeps for at least `duration`. Never called with zero: a zero delay yields instead.
+    fn sleep(&self, duration: Duration) -> Self::Sleep;
+}
+
+impl<K: Clock> Clock for &K {
+    type Sleep = K::Sleep;
+
+    fn now(&self) -> Time {
+        (**self).now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Self::Sleep {
+        (**self).sleep(duration)
+    }
+}
+
+impl<K: Clock> Clock for std::sync::Arc<K> {
+    type Sleep = K::Sleep;
+
+    fn now(&self) -> Time {
+        (**self).now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Self::Sleep {
+        (**self).sleep(duration)
+    }
+}
+
+/// Gives the other tasks a turn: what a zero delay is. No timer is involved.
+pub(crate) async fn yield_now() {
+    let mut yielded = false;
+    core::future::poll_fn(|context| {
+        if yielded {
+            return core::task::Poll::Ready(());
+        }
+        yielded = true;
+        context.waker().wake_by_ref();
+        core::task::Poll::Pending
+    })
+    .await;
+}
+
+/// `delay`, or up to `tolerance` longer so that the wake-up falls on a multiple of the tolerance.
+/// Timers that are given leave to be late then fire together.
+pub(crate) fn coalesced(now: Time, delay: Duration, tolerance: Duration) -> Duration {
+    if tolerance.is_zero() {
+        return delay;
+    }
+    let grid = u64::try_from(tolerance.as_nanos()).unwrap_or(u64::MAX);
+    let wake = now.after(delay).as_nanos();
+    let late = match wake % grid {
+        0 => 0,
+        past => grid - past,
+    };
+    delay.saturating_add(Duration::from_nanos(late))
+}

@@ -1,0 +1,177 @@
+//! One call as every loop drives it: the engine's decision, and whoever wants to hear of it.
+
+use core::time::Duration;
+
+use redial_core::{AsPolicy, Call, Decision, Random, Stop, Time, Verdict};
+
+use crate::clock::coalesced;
+use crate::options::{Bounded, Bounds, Hook};
+use crate::outcome::{Event, Ledger, Report};
+use crate::telemetry;
+use crate::testing::switch;
+
+/// A call between its attempts, with the options that do not depend on how it waits.
+#[derive(Clone, Debug)]
+pub struct Session<P, C, H, L, R> {
+    pub(crate) call: Call<P>,
+    pub(crate) classify: C,
+    pub(crate) hook: H,
+    pub(crate) bounds: L,
+    pub(crate) random: R,
+}
+
+impl<P, C, H, L, R> Session<P, C, H, L, R> {
+    pub(crate) fn with_classify<D>(self, classify: D) -> Session<P, D, H, L, R> {
+        let Self { call, hook, bounds, random, .. } = self;
+        Session { call, classify, hook, bounds, random }
+    }
+
+    pub(crate) fn with_hook<I>(self, hook: I) -> Session<P, C, I, L, R> {
+        let Self { call, classify, bounds, random, .. } = self;
+        Session { call, classify, hook, bounds, random }
+    }
+
+    pub(crate) fn with_random<S>(self, random: S) -> Session<P, C, H, L, S> {
+        let Self { call, classify, hook, bounds, .. } = self;
+        Session { call, classify, hook, bounds, random }
+    }
+
+    /// The same with one of its bounds changed.
+    pub(crate) fn bounded(
+        self,
+        change: impl FnOnce(&mut Bounded<L::Budget>),
+    ) -> Session<P, C, H, Bounded<L::Budget>, R>
+    where
+        L: Bounds,
+    {
+        let Self { call, classify, hook, bounds, random } = self;
+        let mut bounds = bounds.bounded();
+        change(&mut bounds);
+        Session { call, classify, hook, bounds, random }
+    }
+
+    pub(crate) fn with_budget<B>(self, budget: B) -> Session<P, C, H, Bounded<B>, R>
+    where
+        L: Bounds,
+    {
+        let Self { call, classify, hook, bounds, random } = self;
+        let Bounded { limits, tolerance, name, .. } = bounds.bounded();
+        Session {
+            call,
+            classify,
+            hook,
+            bounds: Bounded { limits, budget, tolerance, name },
+            random,
+        }
+    }
+}
+
+impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
+    /// The first attempt is about to start.
+    #[inline]
+    pub(crate) fn start(&mut self, timed: bool, now: impl FnOnce() -> Time) {
+        if timed || telemetry::ENABLED || self.needs_time() {
+            self.call.start_at(now());
+        }
+        if let Some(budget) = self.bounds.budget() {
+            budget.deposit();
+        }
+    }
+
+    #[inline]
+    fn needs_time(&self) -> bool {
+        self.call.needs_time() || self.bounds.limits().need_time()
+    }
+
+    #[inline]
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.call.deadline(&self.bounds.limits())
+    }
+
+    /// An attempt failed, with an error of the operation's or, where it timed out, without one.
+    #[inline]
+    pub(crate) fn failed<E>(
+        &mut self,
+        now: impl FnOnce() -> Time,
+        error: Option<&E>,
+        verdict: impl FnOnce(&mut C) -> Verdict,
+    ) -> Decision
+    where
+        H: Hook<E>,
+    {
+        if switch::retries_are_off() {
+            return Decision::Stop(Stop::AttemptsSpent);
+        }
+        let now = if self.needs_time() { now() } else { Time::ZERO };
+        let (classify, limits) = (&mut self.classify, self.bounds.limits());
+        let decision = self.call.failed_under(&limits, now, || verdict(classify), &mut self.random);
+        if let Decision::Wait(delay) = decision {
+            let event = Event {
+                attempt: self.call.failures(),
+                attempts: self.call.policy().attempts(),
+                delay,
+                waited: self.call.waited(),
+                error,
+            };
+            self.hook.retrying(&event);
+            telemetry::retried(self.bounds.name(), &event);
+        }
+        decision
+    }
+
+    /// How long to sleep for a delay: up to the tolerance longer, though not past the deadline.
+    pub(crate) fn sleep_length(&self, now: impl FnOnce() -> Time, delay: Duration) -> Duration {
+        let tolerance = self.bounds.tolerance();
+        if tolerance.is_zero() {
+            return delay;
+        }
+        let now = now();
+        let relaxed = coalesced(now, delay, tolerance);
+        match self.deadline() {
+            Some(deadline) if now.after(relaxed) >= deadline => delay,
+            _ => relaxed,
+        }
+    }
+
+    /// The call is over.
+    #[inline]
+    pub(crate) fn end<T, E, J: Ledger<E>>(
+        &self,
+        ledger: J,
+        result: Result<T, E>,
+        reason: Option<Stop>,
+        now: impl FnOnce() -> Time,
+    ) -> J::Output<T> {
+        let timed = J::TIMED || telemetry::ENABLED;
+        let refused = reason == Some(Stop::BreakerOpen);
+        let report = Report {
+            reason,
+            attempts: self.call.failures() + u32::from(result.is_ok() && !refused),
+            waited: self.call.waited(),
+            elapsed: if timed { now().since(self.call.started()) } else { Duration::ZERO },
+        };
+        telemetry::ended(self.bounds.name(), &report);
+        ledger.close(result, report)
+    }
+}
+
+/// A retry that was paid for: the cost goes back if the wait is cancelled.
+pub(crate) struct Paid<'b, L: Bounds>(Option<&'b L>);
+
+impl<'b, L: Bounds> Paid<'b, L> {
+    pub(crate) fn from(bounds: &'b L) -> Self {
+        Self(Some(bounds))
+    }
+
+    pub(crate) fn spent(mut self) {
+        self.0 = None;
+    }
+}
+
+impl<L: Bounds> Drop for Paid<'_, L> {
+    fn drop(&mut self) {
+        if let Some(budget) = self.0.and_then(Bounds::budget) {
+            budget.refund();
+        }
+    }
+}
