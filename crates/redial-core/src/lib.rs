@@ -63,3 +63,8 @@ pub use random::{Random, SplitMix64};
 pub use schedule::{FromFn, Schedule};
 pub use source::Source;
 pub use time::{Pretty, Time};
+
+/// The example of the README, run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,10 +1,81 @@
-//! x
-
+//! Retry policies you can read, check, see, prove and run: *the delays you read are the delays you
+//! get*.
+//!
+//! ```
+//! use std::time::Duration;
+//! use redial::{Backoff, Policy, policy, retry};
+//!
+//! // A policy is a value: const, cheap to clone, Send + Sync, and it allocates nothing.
+//! const FETCH: Policy = Backoff::exponential(Duration::from_millis(100))
+//!     .max(Duration::from_secs(10))
+//!     .full_jitter()
+//!     .attempts(5);
+//!
+//! // The same policy in one line, checked by the compiler.
+//! const SAME: Policy =
+//!     policy!("retry: 4, delay: 100ms, backoff: exponential, max_delay: 10s, jitter: full");
+//!
+//! # async fn get() -> Result<&'static str, std::io::Error> { Ok("page") }
+//! # fn is_transient(_: &std::io::Error) -> bool { true }
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), std::io::Error> {
+//! assert_eq!(FETCH, SAME);
+//!
+//! let page = retry(&FETCH, || get()).await?; // the operation's own error comes back
+//! let page = retry(&FETCH, || get()).when(|error| is_transient(error)).await?;
+//! # assert_eq!(page, "page");
+//! # Ok(()) }
+//! ```
+//!
+//! | you have | you call |
+//! |---|---|
+//! | an async operation | [`retry`] |
+//! | an async operation that mutates state | [`tries`], and keep the loop |
+//! | a blocking operation | [`blocking::retry`], or [`blocking::call`] with options |
+//! | a tower service | `tower::RetryLayer` (feature `tower`) |
+//! | firmware, a simulator, a driver of your own | the crate `redial-core`, which decides and does nothing else |
+//!
+//! What holds in all of them:
+//!
+//! - `attempts` counts executions, the first one included. Nothing is slept before the first
+//!   attempt or after the last.
+//! - A cap is a cap, in the order in which it is chained. No setting overflows or panics.
+//! - Limits always win, also over a delay that the server asked for: attempts, [`within`],
+//!   [`wait_budget`], [`budget`].
+//! - You get the operation's own last error, unchanged, and [`outcome`] tells why it stopped.
+//! - The same [`seed`] gives the same delays everywhere; without one, no two calls share them.
+//! - Dropping the future cancels the call cleanly at any point.
+//! - A call that succeeds at once reads no clock, draws no random number and allocates nothing.
+//!
+//! The [`guide`] has a chapter on each question that comes up: choosing a policy, telling errors
+//! apart, budgets and breakers, tests that never sleep, other runtimes, and moving from other
+//! crates.
+//!
+//! # Features
+//!
+//! | feature | adds | default |
+//! |---|---|---|
+//! | `tokio` | sleeping on tokio's timer | yes |
+//! | `http` | `Retry-After`: `redial::http` | |
+//! | `tower` | a layer: `redial::tower` | |
+//! | `tracing` | an event per retry and per outcome | |
+//! | `metrics` | counters and histograms of the same | |
+//!
+//! Without `tokio` a call is given its clock first, by [`Retry::clock`].
+//!
+//! [`within`]: Retry::within
+//! [`wait_budget`]: Retry::wait_budget
+//! [`budget`]: Retry::budget
+//! [`outcome`]: Retry::outcome
+//! [`seed`]: Retry::seed
+#![cfg_attr(not(feature = "tokio"), doc = "")]
+#![cfg_attr(not(feature = "tokio"), doc = "[`tries`]: tries_on")]
 #![forbid(unsafe_code)]
 
 pub mod blocking;
 mod clock;
 mod guard;
+#[cfg(feature = "http")]
+pub mod http;
 mod options;
 mod outcome;
 mod random;
@@ -14,6 +85,8 @@ mod telemetry;
 pub mod testing;
 #[cfg(feature = "tokio")]
 mod tokio;
+#[cfg(feature = "tower")]
+pub mod tower;
 mod tries;
 
 pub use clock::Clock;
@@ -27,3 +100,8 @@ pub use tokio::{TokioClock, TokioSleep};
 #[cfg(feature = "tokio")]
 pub use tries::tries;
 pub use tries::{Tries, tries_on};
+
+/// The examples of the README, compiled.
+#[cfg(all(doctest, feature = "tokio"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,0 +1,103 @@
+//! What an HTTP response says about trying again (feature `http`).
+//!
+//! ```
+//! use std::time::Duration;
+//! use http::{HeaderMap, HeaderValue, StatusCode};
+//! use redial::{Verdict, http::verdict};
+//!
+//! let mut headers = HeaderMap::new();
+//! headers.insert("retry-after", HeaderValue::from_static("7"));
+//!
+//! let busy = verdict(StatusCode::TOO_MANY_REQUESTS, &headers);
+//! assert_eq!(busy, Verdict::RetryAfter(Duration::from_secs(7)));
+//! assert_eq!(verdict(StatusCode::BAD_GATEWAY, &HeaderMap::new()), Verdict::Retry);
+//! assert_eq!(verdict(StatusCode::NOT_FOUND, &headers), Verdict::Stop);
+//! ```
+//!
+//! How long a server may make a call wait is bounded by
+//! [`max_retry_after`](crate::Retry::max_retry_after): above it the call stops instead of obeying.
+
+use core::time::Duration;
+use std::time::SystemTime;
+
+use http::header::{DATE, RETRY_AFTER};
+use http::{HeaderMap, StatusCode};
+use redial_core::Verdict;
+
+/// The verdict on a response that did not succeed: as long as it asks for where its status is
+/// [transient](is_transient) and it asks, the policy's delay where it does not, and stop
+/// otherwise.
+///
+/// ```
+/// use http::{HeaderMap, StatusCode};
+/// use redial::{Verdict, http::verdict};
+/// assert_eq!(verdict(StatusCode::SERVICE_UNAVAILABLE, &HeaderMap::new()), Verdict::Retry);
+/// ```
+pub fn verdict(status: StatusCode, headers: &HeaderMap) -> Verdict {
+    match retry_after(headers) {
+        _ if !is_transient(status) => Verdict::Stop,
+        Some(wait) => Verdict::RetryAfter(wait),
+        None => Verdict::Retry,
+    }
+}
+
+/// Whether the same request may well succeed later: 408, 425, 429, 500, 502, 503 and 504.
+///
+/// Whether it is safe to send it again is another question, which only the caller can answer.
+///
+/// ```
+/// use http::StatusCode;
+/// use redial::http::is_transient;
+/// assert!(is_transient(StatusCode::GATEWAY_TIMEOUT));
+/// assert!(!is_transient(StatusCode::NOT_IMPLEMENTED));
+/// ```
+pub fn is_transient(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504)
+}
+
+/// How long the response asks to wait, from its `Retry-After` header: a number of seconds, or a
+/// date. A date counts from the response's own `Date` where it has one, so that a client whose
+/// clock is wrong still waits as long as the server meant.
+///
+/// ```
+/// use std::time::Duration;
+/// use http::{HeaderMap, HeaderValue};
+/// use redial::http::retry_after;
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert("date", HeaderValue::from_static("Fri, 31 Dec 1999 23:59:00 GMT"));
+/// headers.insert("retry-after", HeaderValue::from_static("Fri, 31 Dec 1999 23:59:59 GMT"));
+/// assert_eq!(retry_after(&headers), Some(Duration::from_secs(59)));
+/// ```
+pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let value = headers.get(RETRY_AFTER)?.to_str().ok()?;
+    let date = headers.get(DATE).and_then(|date| date.to_str().ok());
+    let now = date.and_then(|date| httpdate::parse_http_date(date).ok());
+    parse_retry_after(value, now.unwrap_or_else(SystemTime::now))
+}
+
+/// The same from the header's text. A date that is past means now; more seconds than fit mean the
+/// longest wait there is, which [`max_retry_after`](crate::Retry::max_retry_after) then refuses;
+/// anything else means nothing.
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+/// use redial::http::parse_retry_after;
+///
+/// let now = SystemTime::UNIX_EPOCH;
+/// assert_eq!(parse_retry_after("120", now), Some(Duration::from_secs(120)));
+/// assert_eq!(
+///     parse_retry_after("Thu, 01 Jan 1970 00:01:00 GMT", now),
+///     Some(Duration::from_secs(60)),
+/// );
+/// assert_eq!(parse_retry_after("-1", now), None);
+/// assert_eq!(parse_retry_after("soon", now), None);
+/// ```
+pub fn parse_retry_after(value: &str, now: SystemTime) -> Option<Duration> {
+    let value = value.trim_matches([' ', '\t']);
+    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(value.parse().map_or(Duration::MAX, Duration::from_secs));
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(date.duration_since(now).unwrap_or(Duration::ZERO))
+}
