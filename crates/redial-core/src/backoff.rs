@@ -6,7 +6,7 @@ use core::time::Duration;
 use crate::decimal::Decimal;
 use crate::invalid::{Invalid, Mistake};
 use crate::modifier::{Chain, Modifier};
-use crate::policy::Policy;
+use crate::policy::{Policy, UNLIMITED};
 use crate::random::{Random, pick};
 use crate::schedule::{FromFn, Schedule};
 use crate::source::{Kind, LIST_MAX, Source};
@@ -66,19 +66,30 @@ use crate::time::nanos;
 pub struct Backoff<S = Source> {
     source: S,
     chain: Chain,
-    first_max: Option<u64>,
+    caps: Caps,
     shape: Shape,
+    /// No delay and no word, ever: the loop need not ask.
+    instant: bool,
     invalid: Option<Invalid>,
+}
+
+/// What a source may look at of the chain behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Caps {
+    /// Its first `max`, wherever it stands.
+    pub(crate) first_max: Option<u64>,
+    /// The `max` that stands before everything else, or the end of time.
+    pub(crate) leading: u64,
 }
 
 /// The chains that nearly everybody writes, told apart when the backoff is built so that the next
 /// delay need not walk the chain.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Shape {
-    /// At most one `max`, and nothing else.
-    Capped(u64),
     /// At most one `max`, then full jitter.
-    CappedThenFull(u64),
+    Full,
+    /// At most one `max`, and nothing else.
+    Plain,
     Other,
 }
 
@@ -91,7 +102,7 @@ impl Backoff {
     /// assert_eq!(policy.to_string(), "attempts: 3, delay: 1s");
     /// ```
     pub const fn constant(delay: Duration) -> Self {
-        Self::new(Source(Kind::Constant(nanos(delay))))
+        Self::from_kind(Kind::Constant(nanos(delay)))
     }
 
     /// No delay at all. The async loop still yields to the runtime between attempts.
@@ -115,7 +126,7 @@ impl Backoff {
     /// ```
     pub const fn linear(initial: Duration, increment: Duration) -> Self {
         let (initial, increment) = (nanos(initial), nanos(increment));
-        Self::new(Source(Kind::Linear { initial, increment }))
+        Self::from_kind(Kind::Linear { initial, increment })
     }
 
     /// `initial` · 2ⁿ; another [`factor`](Self::factor) may follow.
@@ -127,7 +138,7 @@ impl Backoff {
     /// assert_eq!(millis, [100, 200, 400]);
     /// ```
     pub const fn exponential(initial: Duration) -> Self {
-        Self::new(Source::exponential(nanos(initial), Decimal::TWO))
+        Self::from_kind(Kind::Exponential { initial: nanos(initial), factor: Decimal::TWO })
     }
 
     /// The factor of an exponential backoff, at least 1 and below one billion. It is taken as the
@@ -148,10 +159,10 @@ impl Backoff {
 
     const fn with_factor(mut self, decimal: Decimal, written: f64) -> Self {
         let in_range = Decimal::ONE.at_most(decimal);
-        match self.source.0 {
+        match self.source.kind() {
             _ if !in_range => self.or_invalid(Mistake::Factor(written.to_bits())),
-            Kind::Doubling { initial } | Kind::Exponential { initial, .. } => {
-                self.source = Source::exponential(initial, decimal);
+            Kind::Exponential { initial, .. } => {
+                self.source = Source::new(Kind::Exponential { initial, factor: decimal });
                 self
             }
             _ => self.or_invalid(Mistake::FactorWithoutExponential(written.to_bits())),
@@ -167,10 +178,10 @@ impl Backoff {
     /// assert_eq!(seconds, [1, 1, 2, 3, 5, 8]);
     /// ```
     pub const fn fibonacci(initial: Duration) -> Self {
-        Self::new(Source(Kind::Fibonacci { initial: nanos(initial) }))
+        Self::from_kind(Kind::Fibonacci { initial: nanos(initial) })
     }
 
-    /// These delays, at most 16 of them. Past the end the delay is the first [`max`](Self::max)
+    /// These delays, at most 32 of them. Past the end the delay is the first [`max`](Self::max)
     /// that is chained, or the last entry where there is none; an empty list without a `max` is no
     /// delay.
     ///
@@ -191,7 +202,7 @@ impl Backoff {
             entries[length] = nanos(delays[length]);
             length += 1;
         }
-        let list = Self::new(Source(Kind::List { delays: entries, length }));
+        let list = Self::new(Source::list(entries, length));
         if delays.len() > LIST_MAX {
             list.or_invalid(Mistake::ListTooLong(delays.len()))
         } else {
@@ -216,28 +227,26 @@ impl Backoff {
     }
 
     pub(crate) const fn decorrelated_below(base: u64, cap: u64) -> Self {
-        Self::new(Source(Kind::Decorrelated { base, cap }))
+        Self::from_kind(Kind::Decorrelated { base, cap })
     }
 
     pub(crate) const fn from_kind(kind: Kind) -> Self {
-        Self::new(Source(kind))
+        let mut backoff = Self::new(Source::new(kind));
+        backoff.instant = matches!(kind, Kind::Constant(0));
+        backoff
     }
 
     /// Delay `n` where nothing is drawn by the source: the value that enters the chain.
     pub(crate) const fn source_at(&self, n: u32) -> u64 {
-        self.source.at(n, self.first_max)
+        self.source.at(n as u64, self.caps.first_max)
     }
 
     pub(crate) const fn first_max(&self) -> Option<u64> {
-        self.first_max
+        self.caps.first_max
     }
 
     pub(crate) const fn source(&self) -> &Source {
         &self.source
-    }
-
-    pub(crate) const fn is_instant(&self) -> bool {
-        matches!((&self.source.0, self.shape), (Kind::Constant(0), Shape::Capped(_)))
     }
 }
 
@@ -276,8 +285,9 @@ impl<S> Backoff<S> {
         Self {
             source,
             chain: Chain::EMPTY,
-            first_max: None,
-            shape: Shape::Capped(u64::MAX),
+            caps: Caps { first_max: None, leading: u64::MAX },
+            shape: Shape::Plain,
+            instant: false,
             invalid: None,
         }
     }
@@ -410,7 +420,7 @@ impl<S> Backoff<S> {
         if attempts == 0 {
             Invalid(Mistake::ZeroAttempts).refuse();
         }
-        Policy::from_retries(self, attempts - 1)
+        Policy::from_retries(self, attempts as u64 - 1)
     }
 
     /// A policy that tries until something else stops it: the classifier, a deadline, a budget.
@@ -432,7 +442,7 @@ impl<S> Backoff<S> {
         if let Some(invalid) = self.invalid {
             invalid.refuse();
         }
-        Policy::from_retries(self, u32::MAX)
+        Policy::from_retries(self, UNLIMITED)
     }
 
     /// [`attempts`](Self::attempts) for values that are known only at run time.
@@ -454,7 +464,7 @@ impl<S> Backoff<S> {
         match (self.invalid, attempts.checked_sub(1)) {
             (Some(invalid), _) => Err(invalid),
             (None, None) => Err(Invalid(Mistake::ZeroAttempts)),
-            (None, Some(retries)) => Ok(Policy::from_retries(self, retries)),
+            (None, Some(retries)) => Ok(Policy::from_retries(self, retries.into())),
         }
     }
 
@@ -473,7 +483,7 @@ impl<S> Backoff<S> {
     pub fn try_unlimited(self) -> Result<Policy<S>, Invalid> {
         match self.invalid {
             Some(invalid) => Err(invalid),
-            None => Ok(Policy::from_retries(self, u32::MAX)),
+            None => Ok(Policy::from_retries(self, UNLIMITED)),
         }
     }
 
@@ -484,8 +494,12 @@ impl<S> Backoff<S> {
         match self.chain.with(modifier) {
             Some(chain) => {
                 self.chain = chain;
-                self.first_max = chain.first_max();
+                self.caps.first_max = chain.first_max();
+                if let [Modifier::Max(max), ..] = chain.as_slice() {
+                    self.caps.leading = *max;
+                }
                 self.shape = Shape::of(chain.as_slice());
+                self.instant = self.instant && matches!(modifier, Modifier::Max(_));
                 self
             }
             None => self.or_invalid(Mistake::ChainTooLong),
@@ -498,6 +512,11 @@ impl<S> Backoff<S> {
             self.invalid = Some(Invalid(mistake));
         }
         self
+    }
+
+    #[inline]
+    pub(crate) const fn is_instant(&self) -> bool {
+        self.instant
     }
 
     pub(crate) const fn contradicts(&self, new: Modifier) -> Option<(u64, u64)> {
@@ -513,16 +532,17 @@ impl<S: Schedule> Backoff<S> {
     /// Delay `n`, in nanoseconds; `previous` is what the source gave last, and becomes what it
     /// gives now.
     #[inline]
-    pub(crate) fn next(&self, n: u32, previous: &mut u64, random: &mut impl Random) -> u64 {
-        let given = self.source.delay_nanos(n, *previous, self.first_max, random);
+    pub(crate) fn next(&self, n: u64, previous: &mut u64, random: &mut impl Random) -> u64 {
+        let given = self.source.delay_nanos(n, *previous, &self.caps, random);
         *previous = given;
         match self.shape {
-            Shape::CappedThenFull(cap) => pick(0, given.min(cap), random.word()),
-            Shape::Capped(cap) => given.min(cap),
+            Shape::Full => pick(0, given.min(self.caps.leading), random.word()),
+            Shape::Plain => given.min(self.caps.leading),
             Shape::Other => self.walk(given, random),
         }
     }
 
+    #[inline(never)]
     fn walk(&self, given: u64, random: &mut impl Random) -> u64 {
         self.modifiers().iter().fold(given, |delay, modifier| modifier.apply(delay, random))
     }
@@ -531,10 +551,8 @@ impl<S: Schedule> Backoff<S> {
 impl Shape {
     const fn of(modifiers: &[Modifier]) -> Self {
         match modifiers {
-            [] => Self::Capped(u64::MAX),
-            [Modifier::Max(max)] => Self::Capped(*max),
-            [Modifier::Full] => Self::CappedThenFull(u64::MAX),
-            [Modifier::Max(max), Modifier::Full] => Self::CappedThenFull(*max),
+            [] | [Modifier::Max(_)] => Self::Plain,
+            [Modifier::Full] | [Modifier::Max(_), Modifier::Full] => Self::Full,
             _ => Self::Other,
         }
     }

@@ -121,7 +121,7 @@ impl fmt::Display for Stop {
 /// let limits = Limits::new().max_retry_after(Duration::from_secs(5));
 /// let mut call = Policy::DEFAULT.start(Time::ZERO);
 /// let asked = || Verdict::RetryAfter(Duration::from_secs(6));
-/// let decision = call.failed_under(&limits, Time::ZERO, asked, &mut || 0);
+/// let decision = call.failed_under(&limits, || Time::ZERO, asked, &mut || 0);
 /// assert_eq!(decision, Decision::Stop(Stop::RetryAfterTooLong));
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -165,7 +165,7 @@ impl<'b> Limits<'b> {
     /// let limits = Limits::new().within(Duration::from_secs(3));
     /// let mut call = Policy::DEFAULT.start(Time::ZERO);
     /// let late = Time::ZERO.after(Duration::from_secs(3));
-    /// let decision = call.failed_under(&limits, late, || Verdict::Retry, &mut || 0);
+    /// let decision = call.failed_under(&limits, || late, || Verdict::Retry, &mut || 0);
     /// assert_eq!(decision, Decision::Stop(Stop::Deadline));
     /// ```
     pub const fn within(mut self, within: Duration) -> Self {
@@ -181,7 +181,7 @@ impl<'b> Limits<'b> {
     ///
     /// let limits = Limits::new().wait_budget(Duration::from_millis(10));
     /// let mut call = Policy::DEFAULT.start(Time::ZERO);
-    /// let decision = call.failed_under(&limits, Time::ZERO, || Verdict::Retry, &mut || u64::MAX);
+    /// let decision = call.failed_under(&limits, || Time::ZERO, || Verdict::Retry, &mut || u64::MAX);
     /// assert_eq!(decision, Decision::Stop(Stop::WaitBudget));
     /// ```
     pub const fn wait_budget(mut self, wait_budget: Duration) -> Self {
@@ -210,9 +210,20 @@ impl<'b> Limits<'b> {
     /// # let _ = limits;
     /// ```
     #[cfg(target_has_atomic = "64")]
-    pub const fn budget(mut self, budget: &'b Budget) -> Self {
-        self.budget = Some(budget);
-        self
+    pub const fn budget<'n>(self, budget: &'n Budget) -> Limits<'n> {
+        let Self { within, wait_budget, retry_after_max, .. } = self;
+        Limits { within, wait_budget, retry_after_max, budget: Some(budget) }
+    }
+
+    /// The budget of [`budget`](Self::budget).
+    ///
+    /// ```
+    /// assert!(redial_core::Limits::new().shared_budget().is_none());
+    /// ```
+    #[cfg(target_has_atomic = "64")]
+    #[inline]
+    pub const fn shared_budget(&self) -> Option<&'b Budget> {
+        self.budget
     }
 
     /// The bound of [`max_retry_after`](Self::max_retry_after).
@@ -280,7 +291,7 @@ impl Default for Limits<'_> {
 #[derive(Clone, Debug)]
 pub struct Call<P> {
     policy: P,
-    failures: u32,
+    failures: u64,
     /// What the source gave last; zero before the first delay.
     previous: u64,
     waited: u64,
@@ -313,7 +324,7 @@ impl<P> Call<P> {
         self.started = now;
     }
 
-    /// How many attempts have failed.
+    /// How many attempts have failed, as far as 32 bits count.
     ///
     /// ```
     /// use redial_core::{Policy, Time};
@@ -321,7 +332,7 @@ impl<P> Call<P> {
     /// ```
     #[inline]
     pub const fn failures(&self) -> u32 {
-        self.failures
+        if self.failures < u32::MAX as u64 { self.failures as u32 } else { u32::MAX }
     }
 
     /// The sum of the waits decided so far.
@@ -409,10 +420,11 @@ impl<P: AsPolicy> Call<P> {
         classify: impl FnOnce() -> Verdict,
         random: &mut impl Random,
     ) -> Decision {
-        self.failed_under(&Limits::new(), now, classify, random)
+        self.failed_under(&Limits::new(), || now, classify, random)
     }
 
-    /// The same under limits that the call adds to its policy.
+    /// The same under limits that the call adds to its policy. The time is asked for only where a
+    /// limit looks at it.
     ///
     /// ```
     /// use redial_core::{Budget, Decision, Limits, Policy, Stop, Time, Verdict};
@@ -421,28 +433,29 @@ impl<P: AsPolicy> Call<P> {
     /// let limits = Limits::new().budget(&budget);
     /// let mut call = Policy::DEFAULT.start(Time::ZERO);
     ///
-    /// let first = call.failed_under(&limits, Time::ZERO, || Verdict::Retry, &mut || 0);
+    /// let first = call.failed_under(&limits, || Time::ZERO, || Verdict::Retry, &mut || 0);
     /// assert!(matches!(first, Decision::Wait(_)));
-    /// let second = call.failed_under(&limits, Time::ZERO, || Verdict::Retry, &mut || 0);
+    /// let second = call.failed_under(&limits, || Time::ZERO, || Verdict::Retry, &mut || 0);
     /// assert_eq!(second, Decision::Stop(Stop::Budget));
     /// ```
     #[inline]
     pub fn failed_under(
         &mut self,
         limits: &Limits<'_>,
-        now: Time,
+        now: impl FnOnce() -> Time,
         classify: impl FnOnce() -> Verdict,
         random: &mut impl Random,
     ) -> Decision {
         let policy = self.policy.as_policy();
         let n = self.failures;
-        self.failures = n.saturating_add(1);
-        // Unlimited attempts stay unlimited past four billion failures.
-        if n >= policy.retries() && policy.retries() != u32::MAX {
+        self.failures = n + 1;
+        let instant = n < policy.instant_retries() && !limits.need_time();
+        if !instant && n >= policy.retries() {
             return Decision::Stop(Stop::AttemptsSpent);
         }
         let delay = match classify() {
             Verdict::Stop => return Decision::Stop(Stop::Rejected),
+            Verdict::Retry if instant => return Decision::Wait(Duration::ZERO),
             Verdict::Retry => policy.backoff().next(n, &mut self.previous, random),
             Verdict::RetryAfter(dictated) => {
                 if nanos(dictated) > limits.retry_after_max {
@@ -456,9 +469,11 @@ impl<P: AsPolicy> Call<P> {
 
     /// Limits always win, also over a dictated delay.
     #[inline]
-    fn admit(&mut self, limits: &Limits<'_>, now: Time, delay: u64) -> Decision {
+    fn admit(&mut self, limits: &Limits<'_>, now: impl FnOnce() -> Time, delay: u64) -> Decision {
         let policy = self.policy.as_policy();
         let within = policy.within_nanos().min(limits.within);
+        let timed = within != NO_LIMIT || limits.need_time();
+        let now = if timed { now() } else { Time::ZERO };
         if within != NO_LIMIT {
             let elapsed = now.as_nanos().saturating_sub(self.started.as_nanos());
             if elapsed.saturating_add(delay) >= within {

@@ -92,13 +92,13 @@ impl Policy {
 
     fn forecast_from(&self, n: u32, mix: &Mix) -> Forecast {
         let chain = self.backoff().modifiers();
-        let (lowest, highest) = match self.backoff().source().0 {
+        let (lowest, highest) = match self.backoff().source().kind() {
             Kind::Decorrelated { .. } => (self.backoff().source_at(n), mix.greatest),
             _ => (self.backoff().source_at(n), self.backoff().source_at(n)),
         };
         let least = chain.iter().fold(lowest, |g, modifier| modifier.range(g).0);
         let greatest = chain.iter().fold(highest, |g, modifier| modifier.range(g).1);
-        let mean = match self.backoff().source().0 {
+        let mean = match self.backoff().source().kind() {
             Kind::Decorrelated { .. } => mix.mean(chain),
             _ => mean(chain, lowest),
         };
@@ -128,14 +128,14 @@ impl Iterator for Forecasts<'_> {
     type Item = Forecast;
 
     fn next(&mut self) -> Option<Forecast> {
-        if self.n >= self.policy.retries() {
+        if u64::from(self.n) >= self.policy.retries() {
             return None;
         }
         let forecast = self.policy.forecast_from(self.n, &self.mix);
         if self.n < Mix::STEADY {
             self.mix.advance(self.policy);
         }
-        self.n = (self.n + 1).min(u32::MAX - 1);
+        self.n = self.n.saturating_add(1);
         Some(forecast)
     }
 }
@@ -254,7 +254,7 @@ impl Mix {
 
     fn new(policy: &Policy) -> Self {
         let mut mix = Self { values: [0.0; Self::SIZE], greatest: 0 };
-        if let Kind::Decorrelated { base, .. } = policy.backoff().source().0 {
+        if let Kind::Decorrelated { base, .. } = policy.backoff().source().kind() {
             mix.values = [base as f64; Self::SIZE];
             mix.greatest = base;
             mix.advance(policy);
@@ -268,7 +268,7 @@ impl Mix {
     /// *y* = 3 · value. So its inverse is walked in one pass, and each new value is the middle of
     /// a slice of it, which keeps the mean.
     fn advance(&mut self, policy: &Policy) {
-        let Kind::Decorrelated { base, cap } = policy.backoff().source().0 else { return };
+        let Kind::Decorrelated { base, cap } = policy.backoff().source().kind() else { return };
         let cap = policy.backoff().first_max().unwrap_or(cap);
         self.greatest = self.greatest.max(base).saturating_mul(3).min(cap);
         let (base, cap) = (base as f64, (cap as f64).min(u64::MAX as f64));

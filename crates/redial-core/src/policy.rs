@@ -15,6 +15,9 @@ use crate::time::{Time, nanos};
 /// No limit in time. 584 years, which is what a limit saturates at.
 pub(crate) const NO_LIMIT: u64 = u64::MAX;
 
+/// As many retries as there may be: more than anybody lives to see.
+pub(crate) const UNLIMITED: u64 = u64::MAX;
+
 /// A retry policy: how often, how long in between, and for how long in all.
 ///
 /// A policy is a plain value: usable in a `const`, `Copy` where its source is, `Send + Sync`,
@@ -44,10 +47,13 @@ pub(crate) const NO_LIMIT: u64 = u64::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Policy<S = Source> {
     backoff: Backoff<S>,
-    /// `u32::MAX` where attempts are unlimited.
-    retries: u32,
+    /// `UNLIMITED`, or one less than the attempts. Wide, so that counting up to it never wraps.
+    retries: u64,
     within: u64,
     wait_budget: u64,
+    /// All retries where there is no delay, no word and no deadline, so that a failure needs
+    /// nothing but the count; none otherwise.
+    instant_retries: u64,
 }
 
 impl Policy {
@@ -88,17 +94,20 @@ impl Policy {
 impl Policy {
     pub(crate) const fn from_clause(
         backoff: Backoff,
-        retries: u32,
+        retries: u64,
         within: u64,
         wait_budget: u64,
     ) -> Self {
-        Self { backoff, retries, within, wait_budget }
+        let policy = Self::from_retries(backoff, retries);
+        Self { wait_budget, ..policy }.within_nanoseconds(within)
     }
 }
 
 impl<S> Policy<S> {
-    pub(crate) const fn from_retries(backoff: Backoff<S>, retries: u32) -> Self {
-        Self { backoff, retries, within: NO_LIMIT, wait_budget: NO_LIMIT }
+    pub(crate) const fn from_retries(backoff: Backoff<S>, retries: u64) -> Self {
+        let instant_retries = if backoff.is_instant() { retries } else { 0 };
+        let (within, wait_budget) = (NO_LIMIT, NO_LIMIT);
+        Self { backoff, retries, within, wait_budget, instant_retries }
     }
 
     /// No attempt starts once this much time has passed since the start of the first one. It never
@@ -110,8 +119,14 @@ impl<S> Policy<S> {
     /// let policy = Policy::DEFAULT.within(Duration::from_secs(20));
     /// assert_eq!(policy.limit(), Some(Duration::from_secs(20)));
     /// ```
-    pub const fn within(mut self, within: Duration) -> Self {
-        self.within = nanos(within);
+    pub const fn within(self, within: Duration) -> Self {
+        self.within_nanoseconds(nanos(within))
+    }
+
+    const fn within_nanoseconds(mut self, within: u64) -> Self {
+        self.within = within;
+        let instant = self.backoff.is_instant() && within == NO_LIMIT;
+        self.instant_retries = if instant { self.retries } else { 0 };
         self
     }
 
@@ -136,8 +151,8 @@ impl<S> Policy<S> {
     /// ```
     pub const fn attempts(&self) -> Option<u32> {
         match self.retries {
-            u32::MAX => None,
-            retries => Some(retries + 1),
+            UNLIMITED => None,
+            retries => Some(retries as u32 + 1),
         }
     }
 
@@ -187,7 +202,12 @@ impl<S> Policy<S> {
     }
 
     #[inline]
-    pub(crate) const fn retries(&self) -> u32 {
+    pub(crate) const fn instant_retries(&self) -> u64 {
+        self.instant_retries
+    }
+
+    #[inline]
+    pub(crate) const fn retries(&self) -> u64 {
         self.retries
     }
 
@@ -292,7 +312,7 @@ impl<P: AsPolicy + ?Sized> AsPolicy for &P {
 #[must_use = "an iterator does nothing until it is asked"]
 pub struct Delays<'p, S, R> {
     policy: &'p Policy<S>,
-    n: u32,
+    n: u64,
     previous: u64,
     random: R,
 }
@@ -306,15 +326,17 @@ impl<S: Schedule, R: Random> Iterator for Delays<'_, S, R> {
             return None;
         }
         let delay = self.policy.backoff.next(self.n, &mut self.previous, &mut self.random);
-        // Unlimited attempts never get to `u32::MAX`.
-        self.n = (self.n + 1).min(u32::MAX - 1);
+        self.n += 1;
         Some(Duration::from_nanos(delay))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         match self.policy.retries {
-            u32::MAX => (usize::MAX, None),
-            retries => ((retries - self.n) as usize, Some((retries - self.n) as usize)),
+            UNLIMITED => (usize::MAX, None),
+            retries => {
+                let left = usize::try_from(retries - self.n).unwrap_or(usize::MAX);
+                (left, Some(left))
+            }
         }
     }
 }

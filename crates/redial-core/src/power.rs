@@ -13,9 +13,30 @@ pub(crate) const fn power(initial: u64, factor: Decimal, n: u32) -> u64 {
     }
 }
 
+/// The nanoseconds of `initial` · `factor`ⁿ for the first *n*, one from the other.
+pub(crate) const fn first_powers<const N: usize>(initial: u64, factor: Decimal) -> [u64; N] {
+    let mut powers = [0; N];
+    let whole = factor.billionths() / BILLION;
+    let (mut value, mut wide) = (initial, Wide::ONE);
+    let step = Wide::from_decimal(factor);
+    let mut n = 0;
+    while n < N && initial > 0 {
+        powers[n] = if factor.is_whole() { value } else { wide.scaled(initial) };
+        value = value.saturating_mul(whole);
+        if !factor.is_whole() && !wide.exceeds_all() {
+            wide = wide.times(step);
+        }
+        n += 1;
+    }
+    powers
+}
+
 const fn whole_power(initial: u64, factor: u64, n: u32) -> u64 {
     if factor == 1 {
         return initial;
+    }
+    if factor == 2 {
+        return if n <= initial.leading_zeros() { initial << n } else { u64::MAX };
     }
     // At 64 doublings everything has saturated, so the loop is short whatever n is.
     let mut value = initial;

@@ -67,7 +67,9 @@ impl Random for SplitMix64 {
 /// The point of the inclusive range that `word` picks: low + ⌊word · (high − low + 1) / 2⁶⁴⌋.
 #[inline]
 pub(crate) const fn pick(low: u64, high: u64, word: u64) -> u64 {
-    // word · (width + 1) as word · width + word: the product of two words cannot overflow.
-    let width = (high - low) as u128;
-    low + ((word as u128 * width + word as u128) >> 64) as u64
+    // word · (width + 1) as word · width + word, so that the width may be all of 64 bits; of the
+    // sum only the carry is needed.
+    let product = word as u128 * (high - low) as u128;
+    let (_, carry) = (product as u64).overflowing_add(word);
+    low + (product >> 64) as u64 + carry as u64
 }

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
+use crate::backoff::Caps;
 use crate::random::Random;
 use crate::time::nanos;
 
@@ -34,24 +35,21 @@ use crate::time::nanos;
 /// assert_eq!(delays, [1, 4, 5]);
 /// ```
 pub trait Schedule {
-    /// Delay `n`, counted from 0: the wait after attempt `n + 1` failed.
+    /// Delay `n`, counted from 0: the wait after attempt `n + 1` failed. It stays at `u32::MAX`
+    /// once it gets there.
     ///
     /// `previous` is the delay that this schedule gave last in this call, zero before the first.
     /// A schedule with chance in it takes its words from `random`, the same number each time, so
     /// that one seed replays one call.
     fn delay(&self, n: u32, previous: Duration, random: &mut impl Random) -> Duration;
 
-    /// The same in the engine's own unit. Built-in sources skip the conversion, and two of them
-    /// take their bound from the first `max` of the chain.
+    /// The same in the engine's own unit. Built-in sources skip the conversion, and look at the
+    /// chain behind them: two take their bound from its first `max`, and all may stop growing at
+    /// a cap that is applied to them first of all.
     #[doc(hidden)]
     #[inline]
-    fn delay_nanos(
-        &self,
-        n: u32,
-        previous: u64,
-        _first_max: Option<u64>,
-        random: &mut impl Random,
-    ) -> u64 {
+    fn delay_nanos(&self, n: u64, previous: u64, _caps: &Caps, random: &mut impl Random) -> u64 {
+        let n = u32::try_from(n).unwrap_or(u32::MAX);
         nanos(self.delay(n, Duration::from_nanos(previous), random))
     }
 }

@@ -1,18 +1,20 @@
 //! Where delays come from: a formula for delay *n*, before any modifier.
 
+use core::fmt;
 use core::time::Duration;
 
+use crate::backoff::Caps;
 use crate::decimal::Decimal;
-use crate::power::power;
+use crate::power::{first_powers, power};
 use crate::random::{Random, pick};
 use crate::schedule::Schedule;
 use crate::time::nanos;
 
 /// How many delays a list may hold.
-pub(crate) const LIST_MAX: usize = 16;
+pub(crate) const LIST_MAX: usize = 32;
 
-/// The powers of a factor that are worked out when the policy is built.
-const POWERS: usize = 16;
+/// How many delays are worked out when the policy is built.
+const FIRST: usize = LIST_MAX;
 
 /// A built-in delay source. Made by the constructors of [`Backoff`](crate::Backoff), such as
 /// [`Backoff::exponential`](crate::Backoff::exponential); this type is only ever named as a
@@ -25,8 +27,19 @@ const POWERS: usize = 16;
 /// let backoff: Backoff<Source> = Backoff::constant(Duration::from_secs(1));
 /// assert_eq!(backoff, Backoff::constant(Duration::from_secs(1)));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Source(pub(crate) Kind);
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Source {
+    kind: Kind,
+    /// The first delays, so that the loop looks them up instead of working them out. A list is
+    /// nothing else.
+    first: [u64; FIRST],
+    /// How many of them there are: none where they depend on chance, no end where they are all
+    /// the same.
+    known: u64,
+    /// One more than the last known delay of a formula, which all that follow are at least; zero
+    /// where that is not so.
+    reached: u64,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
@@ -34,65 +47,113 @@ pub(crate) enum Kind {
     Constant(u64),
     /// *initial* + *n* · *increment*
     Linear { initial: u64, increment: u64 },
-    /// *initial* · 2ⁿ: exponential with the factor that everybody uses, which is a shift.
-    Doubling { initial: u64 },
-    /// *initial* · *factor*ⁿ, the first of them worked out beforehand.
-    Exponential { initial: u64, factor: Decimal, first: [u64; POWERS] },
+    /// *initial* · *factor*ⁿ
+    Exponential { initial: u64, factor: Decimal },
     /// *initial* · F(*n* + 1), F(1) = F(2) = 1
     Fibonacci { initial: u64 },
     /// *dₙ*; past the end, the first `max` of the chain, or the last entry where there is none.
-    List { delays: [u64; LIST_MAX], length: usize },
+    List { length: usize },
     /// min(*cap*, uniform in [*base*, 3 · previous]); the first `max` of the chain, where there is
     /// one, is the cap.
     Decorrelated { base: u64, cap: u64 },
 }
 
 impl Source {
-    pub(crate) const fn exponential(initial: u64, factor: Decimal) -> Self {
-        if factor.billionths() == Decimal::TWO.billionths() {
-            return Self(Kind::Doubling { initial });
+    pub(crate) const fn new(kind: Kind) -> Self {
+        let first = match kind {
+            Kind::Exponential { initial, factor } => first_powers(initial, factor),
+            Kind::Decorrelated { .. } | Kind::List { .. } => [0; FIRST],
+            _ => {
+                let formula = Self { kind, first: [0; FIRST], known: 0, reached: 0 };
+                let mut first = [0; FIRST];
+                let mut n = 0;
+                while n < FIRST {
+                    first[n] = formula.beyond(n as u64, None);
+                    n += 1;
+                }
+                first
+            }
+        };
+        match kind {
+            Kind::Decorrelated { .. } | Kind::List { .. } => {
+                Self { kind, first, known: 0, reached: 0 }
+            }
+            Kind::Constant(_) => Self { kind, first, known: u64::MAX, reached: 0 },
+            _ => {
+                let reached = first[FIRST - 1].saturating_add(1);
+                Self { kind, first, known: FIRST as u64, reached }
+            }
         }
-        let mut first = [0; POWERS];
-        let mut n = 0;
-        while n < POWERS {
-            first[n] = power(initial, factor, n as u32);
-            n += 1;
+    }
+
+    pub(crate) const fn list(delays: [u64; LIST_MAX], length: usize) -> Self {
+        Self { kind: Kind::List { length }, first: delays, known: length as u64, reached: 0 }
+    }
+
+    pub(crate) const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The delays of a list.
+    pub(crate) const fn entries(&self) -> &[u64] {
+        match self.kind {
+            Kind::List { length } => self.first.split_at(length).0,
+            _ => &[],
         }
-        Self(Kind::Exponential { initial, factor, first })
     }
 
     /// Delay `n` of a source that draws no word; the least value of one that does. `first_max` is
     /// the first `max` of the chain behind it.
     #[inline]
-    pub(crate) const fn at(&self, n: u32, first_max: Option<u64>) -> u64 {
-        match &self.0 {
-            Kind::Doubling { initial } => doubled(*initial, n),
-            Kind::Constant(delay) => *delay,
+    pub(crate) const fn at(&self, n: u64, first_max: Option<u64>) -> u64 {
+        if n < self.known {
+            // The remainder only matters to a constant source, whose delays are all the same.
+            self.first[n as usize % FIRST]
+        } else {
+            self.beyond(n, first_max)
+        }
+    }
+
+    /// What is not known beforehand.
+    #[cold]
+    #[inline(never)]
+    fn work_out(&self, n: u64, previous: u64, caps: &Caps, random: &mut impl Random) -> u64 {
+        match self.kind {
+            Kind::Decorrelated { base, cap } => {
+                decorrelated(base, or(caps.first_max, cap), previous, random.word())
+            }
+            _ => self.beyond(n, caps.first_max),
+        }
+    }
+
+    /// Delay `n` by the formula.
+    const fn beyond(&self, n: u64, first_max: Option<u64>) -> u64 {
+        let n = if n < u32::MAX as u64 { n as u32 } else { u32::MAX };
+        match self.kind {
+            Kind::Constant(delay) => delay,
             Kind::Linear { initial, increment } => {
                 initial.saturating_add(increment.saturating_mul(n as u64))
             }
-            Kind::Exponential { initial, factor, first } => {
-                if (n as usize) < POWERS {
-                    first[n as usize]
-                } else {
-                    power(*initial, *factor, n)
-                }
-            }
-            Kind::Fibonacci { initial } => fibonacci(*initial, n),
-            Kind::List { delays, length } => {
-                if (n as usize) < *length {
-                    return delays[n as usize];
-                }
-                match (first_max, *length) {
-                    (Some(max), _) => max,
-                    (None, 0) => 0,
-                    (None, length) => delays[length - 1],
-                }
-            }
+            Kind::Exponential { initial, factor } => power(initial, factor, n),
+            Kind::Fibonacci { initial } => fibonacci(initial, n),
+            Kind::List { length } => match (first_max, length) {
+                (Some(max), _) => max,
+                (None, 0) => 0,
+                (None, length) => self.first[length - 1],
+            },
             Kind::Decorrelated { base, cap } => {
-                let cap = or(first_max, *cap);
-                if *base < cap { *base } else { cap }
+                let cap = or(first_max, cap);
+                if base < cap { base } else { cap }
             }
+        }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            Kind::List { .. } => f.debug_tuple("List").field(&self.entries()).finish(),
+            kind => kind.fmt(f),
         }
     }
 }
@@ -100,22 +161,19 @@ impl Source {
 impl Schedule for Source {
     #[inline]
     fn delay(&self, n: u32, previous: Duration, random: &mut impl Random) -> Duration {
-        Duration::from_nanos(self.delay_nanos(n, nanos(previous), None, random))
+        let caps = Caps { first_max: None, leading: u64::MAX };
+        Duration::from_nanos(self.delay_nanos(n.into(), nanos(previous), &caps, random))
     }
 
     #[inline]
-    fn delay_nanos(
-        &self,
-        n: u32,
-        previous: u64,
-        first_max: Option<u64>,
-        random: &mut impl Random,
-    ) -> u64 {
-        match &self.0 {
-            Kind::Decorrelated { base, cap } => {
-                decorrelated(*base, or(first_max, *cap), previous, random.word())
-            }
-            _ => self.at(n, first_max),
+    fn delay_nanos(&self, n: u64, previous: u64, caps: &Caps, random: &mut impl Random) -> u64 {
+        if n < self.known {
+            self.first[n as usize % FIRST]
+        } else if caps.leading < self.reached {
+            // What is above the cap will be cut to it, so it need not be worked out.
+            caps.leading
+        } else {
+            self.work_out(n, previous, caps, random)
         }
     }
 }
@@ -132,17 +190,6 @@ const fn or(first_max: Option<u64>, otherwise: u64) -> u64 {
     match first_max {
         Some(max) => max,
         None => otherwise,
-    }
-}
-
-#[inline]
-const fn doubled(initial: u64, n: u32) -> u64 {
-    if n <= initial.leading_zeros() && n < u64::BITS {
-        initial << n
-    } else if initial == 0 {
-        0
-    } else {
-        u64::MAX
     }
 }
 

@@ -20,15 +20,15 @@ use std::time::Instant;
 
 use redial_core::{AsPolicy, Breaker, Budget, Decision, Random, SplitMix64, Stop, Time, Verdict};
 
-use crate::guard::{Guard, Guarded, Open};
+use crate::guard::{Admission, Guard, Guarded, Open};
 use crate::options::{
-    Always, Bounded, Bounds, Classify, Hook, Judge, Nobody, OnRetry, Shared, Unbounded, When,
+    Always, Bounded, Bounds, Classify, Hook, Judge, Nobody, OnRetry, Unbounded, When,
 };
 use crate::outcome::{Event, History, Ledger, Outcome};
 use crate::random::ThreadRandom;
 use crate::retry::new_session;
 use crate::session::Session;
-use crate::testing::switch;
+use crate::testing::switch::is_skipped;
 
 /// Runs `operation` until it succeeds or the policy says that it is over, sleeping in between.
 ///
@@ -98,6 +98,7 @@ where
 /// });
 /// assert_eq!(result.run(), Ok(1));
 /// ```
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Attempt<'c> {
     /// Its number, from 1.
@@ -260,40 +261,57 @@ where
         self.drive(History::open())
     }
 
+    /// The session is moved into the loop only after the first failure: a call that succeeds at
+    /// once then need not even write down that it began.
     #[inline]
     fn drive<J: Ledger<G::Error<E>>>(mut self, mut ledger: J) -> J::Output<T> {
         let now = || self.clock.now();
         self.session.start(J::TIMED, now);
+        let mut attempt = Attempt { number: 1, deadline: self.session.deadline(), now: &now };
+        let mut permit = match self.guard.admit(now) {
+            Ok(permit) => permit,
+            Err(refused) => {
+                return self.session.end(&mut ledger, Err(refused), Some(Stop::BreakerOpen), now);
+            }
+        };
+        let mut result = (self.operation)(attempt);
+        if let Ok(value) = result {
+            permit.succeeded();
+            return self.session.end(&mut ledger, Ok(value), None, now);
+        }
+        let mut session = self.session;
         loop {
-            let attempt = Attempt {
-                number: self.session.call.failures().saturating_add(1),
-                deadline: self.session.deadline(),
-                now: &now,
-            };
-            let error = match self.guard.run(|| (self.operation)(attempt), now) {
-                Ok(value) => return self.session.end(ledger, Ok(value), None, now),
+            let error = match result {
+                Ok(value) => {
+                    permit.succeeded();
+                    return session.end(&mut ledger, Ok(value), None, now);
+                }
                 Err(error) => error,
             };
-            if G::refused(&error) {
-                let error = ledger.last().unwrap_or(error);
-                return self.session.end(ledger, Err(error), Some(Stop::BreakerOpen), now);
+            let verdict = |classify: &mut C| classify.verdict(&error);
+            let decision = session.failed(now, Some(&error), verdict);
+            if decision != Decision::Stop(Stop::Rejected) {
+                permit.failed(now);
             }
-            let own = G::operation_error(&error);
-            let decision = self.session.failed(now, own, |classify| match own {
-                Some(error) => classify.verdict(error),
-                None => Verdict::Retry,
-            });
-            match decision {
+            let delay = match decision {
+                Decision::Wait(delay) => delay,
                 Decision::Stop(reason) => {
-                    return self.session.end(ledger, Err(error), Some(reason), now);
+                    return session.end(&mut ledger, Err(G::failed(error)), Some(reason), now);
                 }
-                Decision::Wait(delay) => {
-                    ledger.record(self.session.call.failures(), error);
-                    if !delay.is_zero() && !switch::waits_are_off() {
-                        self.clock.sleep(self.session.sleep_length(now, delay));
-                    }
-                }
+            };
+            ledger.record(session.call.failures(), G::failed(error));
+            if !is_skipped(delay) {
+                self.clock.sleep(session.sleep_length(now, delay));
             }
+            attempt.number = session.call.failures().saturating_add(1);
+            permit = match self.guard.admit(now) {
+                Ok(permit) => permit,
+                Err(refused) => {
+                    let error = ledger.last().unwrap_or(refused);
+                    return session.end(&mut ledger, Err(error), Some(Stop::BreakerOpen), now);
+                }
+            };
+            result = (self.operation)(attempt);
         }
     }
 
@@ -380,11 +398,14 @@ where
     /// assert_eq!(call(), Err(Error::Failed("down")));
     /// assert_eq!(call(), Err(Error::BreakerOpen));
     /// ```
-    pub fn breaker<N: Shared<Breaker>>(
+    pub fn breaker<'n>(
         self,
-        breaker: N,
-    ) -> BlockingCall<Op, Guarded<N>, K, Session<P, C, H, L, R>> {
-        self.with_guard(|guard| guard.guarded().with_breaker(breaker))
+        breaker: &'n Breaker,
+    ) -> BlockingCall<Op, Guarded<'n>, K, Session<P, C, H, L, R>>
+    where
+        G: 'n,
+    {
+        self.with_guard(|guard| Guarded { breaker: Some(breaker), ..guard.guarded() })
     }
 
     /// No attempt starts once this much time has passed since the start of the first one.
@@ -399,11 +420,14 @@ where
     ///     .outcome();
     /// assert_eq!((outcome.attempts, outcome.reason), (3, Some(Stop::Deadline)));
     /// ```
-    pub fn within(
+    pub fn within<'n>(
         self,
         within: Duration,
-    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<L::Budget>, R>> {
-        let set = |bounds: &mut Bounded<L::Budget>| bounds.limits = bounds.limits.within(within);
+    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<'n>, R>>
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| bounds.limits = bounds.limits.within(within);
         self.with_session(|session| session.bounded(set))
     }
 
@@ -419,11 +443,14 @@ where
     ///     .outcome();
     /// assert_eq!((outcome.attempts, outcome.reason), (3, Some(Stop::WaitBudget)));
     /// ```
-    pub fn wait_budget(
+    pub fn wait_budget<'n>(
         self,
         wait_budget: Duration,
-    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<L::Budget>, R>> {
-        let set = |bounds: &mut Bounded<L::Budget>| {
+    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<'n>, R>>
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| {
             bounds.limits = bounds.limits.wait_budget(wait_budget);
         };
         self.with_session(|session| session.bounded(set))
@@ -440,11 +467,14 @@ where
     ///     .outcome();
     /// assert_eq!(outcome.reason, Some(Stop::RetryAfterTooLong));
     /// ```
-    pub fn max_retry_after(
+    pub fn max_retry_after<'n>(
         self,
         max_retry_after: Duration,
-    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<L::Budget>, R>> {
-        let set = |bounds: &mut Bounded<L::Budget>| {
+    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<'n>, R>>
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| {
             bounds.limits = bounds.limits.max_retry_after(max_retry_after);
         };
         self.with_session(|session| session.bounded(set))
@@ -463,11 +493,14 @@ where
     ///     .run();
     /// clock.assert_slept(&[Duration::from_millis(150)]);
     /// ```
-    pub fn tolerance(
+    pub fn tolerance<'n>(
         self,
         tolerance: Duration,
-    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<L::Budget>, R>> {
-        let set = |bounds: &mut Bounded<L::Budget>| bounds.tolerance = tolerance;
+    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<'n>, R>>
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| bounds.tolerance = tolerance;
         self.with_session(|session| session.bounded(set))
     }
 
@@ -478,11 +511,14 @@ where
     /// let result = blocking::call(&Policy::DEFAULT, |_| Ok::<_, ()>(1)).name("load-config").run();
     /// # assert_eq!(result, Ok(1));
     /// ```
-    pub fn name(
+    pub fn name<'n>(
         self,
         name: &'static str,
-    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<L::Budget>, R>> {
-        let set = |bounds: &mut Bounded<L::Budget>| bounds.name = name;
+    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<'n>, R>>
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| bounds.name = name;
         self.with_session(|session| session.bounded(set))
     }
 
@@ -499,11 +535,16 @@ where
     /// assert_eq!(budget.tokens(), 98.0);
     /// # assert!(result.is_err());
     /// ```
-    pub fn budget<N: Shared<Budget>>(
+    pub fn budget<'n>(
         self,
-        budget: N,
-    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<N>, R>> {
-        self.with_session(|session| session.with_budget(budget))
+        budget: &'n Budget,
+    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<'n>, R>>
+    where
+        L: 'n,
+    {
+        self.with_session(|session| {
+            session.bounded(|bounds| bounds.limits = bounds.limits.budget(budget))
+        })
     }
 
     /// Draws jitter from this seed: the same seed, the same delays, as `Policy::delays` foretells.

@@ -1,4 +1,4 @@
-//! What stands around each attempt of an async call: nothing, or a timeout and a breaker.
+//! What stands around each attempt: nothing, or a timeout and a breaker.
 
 use core::future::Future;
 use core::pin::pin;
@@ -8,10 +8,10 @@ use core::time::Duration;
 use redial_core::{Breaker, Permit, Time, Verdict};
 
 use crate::clock::Clock;
-use crate::options::{Nothing, Shared};
 use crate::outcome::{Error, Forget, KeepLast, Ledger};
 
-/// How one attempt is run, and what its error is then.
+/// What may happen to an attempt besides its own success or failure, and what the error of a call
+/// is then.
 pub trait Guard {
     /// The error of a call under this guard, given the operation's.
     type Error<E>;
@@ -19,8 +19,9 @@ pub trait Guard {
     /// What keeps the errors on the way.
     type Ledger<E>: Ledger<Self::Error<E>>;
 
-    /// How the call holds its breaker.
-    type Breaker: Shared<Breaker>;
+    /// Leave to run one attempt. It names its own lifetime, for the reason in
+    /// [`Bounds`](crate::options::Bounds).
+    type Permit: Admission;
 
     /// Whether an attempt can be cut short.
     #[doc(hidden)]
@@ -28,13 +29,19 @@ pub trait Guard {
 
     /// The same with room for values.
     #[doc(hidden)]
-    fn guarded(self) -> Guarded<Self::Breaker>;
+    fn guarded<'n>(self) -> Guarded<'n>
+    where
+        Self: 'n;
 
-    /// Runs the attempt that `make` makes.
+    /// The breaker's leave to run an attempt, or the error that says it was refused.
+    #[doc(hidden)]
+    fn admit<E>(&self, now: impl FnOnce() -> Time) -> Result<Self::Permit, Self::Error<E>>;
+
+    /// Runs an attempt of an async call.
     #[doc(hidden)]
     fn attempt<T, E, F, K>(
         &self,
-        make: impl FnOnce() -> F,
+        attempt: F,
         clock: &K,
         deadline: Option<Time>,
     ) -> impl Future<Output = Result<T, Self::Error<E>>>
@@ -42,17 +49,9 @@ pub trait Guard {
         F: Future<Output = Result<T, E>>,
         K: Clock;
 
-    /// Runs an attempt of a blocking call.
+    /// The call's error from the operation's.
     #[doc(hidden)]
-    fn run<T, E>(
-        &self,
-        attempt: impl FnOnce() -> Result<T, E>,
-        now: impl Fn() -> Time,
-    ) -> Result<T, Self::Error<E>>;
-
-    /// Whether the error says that the breaker refused the attempt.
-    #[doc(hidden)]
-    fn refused<E>(error: &Self::Error<E>) -> bool;
+    fn failed<E>(error: E) -> Self::Error<E>;
 
     /// The operation's own error; none where the attempt timed out.
     #[doc(hidden)]
@@ -63,6 +62,37 @@ pub trait Guard {
     fn timeout_verdict(&self) -> Verdict;
 }
 
+/// Tells a breaker how an attempt went. One that is dropped without a word counts as neither
+/// success nor failure.
+pub trait Admission {
+    #[doc(hidden)]
+    fn succeeded(&mut self);
+    #[doc(hidden)]
+    fn failed(&mut self, now: impl FnOnce() -> Time);
+}
+
+impl Admission for () {
+    #[inline]
+    fn succeeded(&mut self) {}
+
+    #[inline]
+    fn failed(&mut self, _now: impl FnOnce() -> Time) {}
+}
+
+impl Admission for Option<Permit<'_>> {
+    fn succeeded(&mut self) {
+        if let Some(permit) = self.take() {
+            permit.succeeded();
+        }
+    }
+
+    fn failed(&mut self, now: impl FnOnce() -> Time) {
+        if let Some(permit) = self.take() {
+            permit.failed(now());
+        }
+    }
+}
+
 /// Nothing: the operation's own error comes back.
 #[derive(Clone, Copy, Debug)]
 pub struct Open;
@@ -70,18 +100,23 @@ pub struct Open;
 impl Guard for Open {
     type Error<E> = E;
     type Ledger<E> = Forget;
-    type Breaker = Nothing;
+    type Permit = ();
 
     const CUTS: bool = false;
 
-    fn guarded(self) -> Guarded<Nothing> {
-        Guarded { timeout: None, timeout_verdict: Verdict::Retry, breaker: Nothing }
+    fn guarded<'n>(self) -> Guarded<'n> {
+        Guarded { timeout: None, timeout_verdict: Verdict::Retry, breaker: None }
+    }
+
+    #[inline]
+    fn admit<E>(&self, _now: impl FnOnce() -> Time) -> Result<(), E> {
+        Ok(())
     }
 
     #[inline]
     fn attempt<T, E, F, K>(
         &self,
-        make: impl FnOnce() -> F,
+        attempt: F,
         _clock: &K,
         _deadline: Option<Time>,
     ) -> impl Future<Output = Result<T, E>>
@@ -89,21 +124,12 @@ impl Guard for Open {
         F: Future<Output = Result<T, E>>,
         K: Clock,
     {
-        make()
+        attempt
     }
 
     #[inline]
-    fn run<T, E>(
-        &self,
-        attempt: impl FnOnce() -> Result<T, E>,
-        _now: impl Fn() -> Time,
-    ) -> Result<T, E> {
-        attempt()
-    }
-
-    #[inline]
-    fn refused<E>(_error: &E) -> bool {
-        false
+    fn failed<E>(error: E) -> E {
+        error
     }
 
     #[inline]
@@ -119,13 +145,13 @@ impl Guard for Open {
 
 /// A timeout, a breaker, or both: the error is [`Error`].
 #[derive(Clone, Copy, Debug)]
-pub struct Guarded<B> {
+pub struct Guarded<'b> {
     pub(crate) timeout: Option<Duration>,
     pub(crate) timeout_verdict: Verdict,
-    pub(crate) breaker: B,
+    pub(crate) breaker: Option<&'b Breaker>,
 }
 
-impl<B: Shared<Breaker>> Guarded<B> {
+impl Guarded<'_> {
     /// The timeout, cut to what the deadline leaves. A deadline by itself interrupts nothing.
     fn limit<K: Clock>(&self, clock: &K, deadline: Option<Time>) -> Option<Duration> {
         let timeout = self.timeout?;
@@ -134,73 +160,61 @@ impl<B: Shared<Breaker>> Guarded<B> {
             None => timeout,
         })
     }
+}
 
-    pub(crate) fn with_breaker<N>(self, breaker: N) -> Guarded<N> {
-        let Self { timeout, timeout_verdict, .. } = self;
-        Guarded { timeout, timeout_verdict, breaker }
+impl<'b> Guard for Guarded<'b> {
+    type Error<E> = Error<E>;
+    type Ledger<E> = KeepLast<Error<E>>;
+    type Permit = Option<Permit<'b>>;
+
+    const CUTS: bool = true;
+
+    fn guarded<'n>(self) -> Guarded<'n>
+    where
+        Self: 'n,
+    {
+        self
     }
 
-    /// The breaker's leave to run; none is needed where there is no breaker.
-    fn admit<E>(&self, now: impl FnOnce() -> Time) -> Result<Option<Permit<'_>>, Error<E>> {
-        match self.breaker.shared() {
+    fn admit<E>(&self, now: impl FnOnce() -> Time) -> Result<Option<Permit<'b>>, Error<E>> {
+        match self.breaker {
             None => Ok(None),
             Some(breaker) => breaker.admit(now).map(Some).ok_or(Error::BreakerOpen),
         }
     }
-}
 
-/// Tells the breaker how the attempt went.
-fn report<T, E>(permit: Option<Permit<'_>>, result: &Result<T, E>, now: impl FnOnce() -> Time) {
-    match (permit, result) {
-        (Some(permit), Ok(_)) => permit.succeeded(),
-        (Some(permit), Err(_)) => permit.failed(now()),
-        (None, _) => {}
-    }
-}
-
-impl<B: Shared<Breaker>> Guard for Guarded<B> {
-    type Error<E> = Error<E>;
-    type Ledger<E> = KeepLast<Error<E>>;
-    type Breaker = B;
-
-    const CUTS: bool = true;
-
-    fn guarded(self) -> Self {
-        self
-    }
-
-    async fn attempt<T, E, F, K>(
+    /// An attempt that is ready when it is cut has succeeded: it is asked first.
+    fn attempt<T, E, F, K>(
         &self,
-        make: impl FnOnce() -> F,
+        attempt: F,
         clock: &K,
         deadline: Option<Time>,
-    ) -> Result<T, Error<E>>
+    ) -> impl Future<Output = Result<T, Error<E>>>
     where
         F: Future<Output = Result<T, E>>,
         K: Clock,
     {
-        let permit = self.admit(|| clock.now())?;
-        let result = match self.limit(clock, deadline) {
-            None => make().await.map_err(Error::Failed),
-            Some(limit) => cut(make, clock, limit).await,
-        };
-        report(permit, &result, || clock.now());
-        result
+        let limit = self.limit(clock, deadline);
+        let timer = limit.filter(|limit| !limit.is_zero()).map(|limit| clock.sleep(limit));
+        async move {
+            let mut attempt = pin!(attempt);
+            let mut timer = pin!(timer);
+            core::future::poll_fn(|context| {
+                if let Poll::Ready(result) = attempt.as_mut().poll(context) {
+                    return Poll::Ready(result.map_err(Error::Failed));
+                }
+                let fired = match (timer.as_mut().as_pin_mut(), limit) {
+                    (Some(timer), _) => timer.poll(context).is_ready(),
+                    (None, limit) => limit.is_some(),
+                };
+                if fired { Poll::Ready(Err(Error::TimedOut)) } else { Poll::Pending }
+            })
+            .await
+        }
     }
 
-    fn run<T, E>(
-        &self,
-        attempt: impl FnOnce() -> Result<T, E>,
-        now: impl Fn() -> Time,
-    ) -> Result<T, Error<E>> {
-        let permit = self.admit(&now)?;
-        let result = attempt().map_err(Error::Failed);
-        report(permit, &result, now);
-        result
-    }
-
-    fn refused<E>(error: &Error<E>) -> bool {
-        matches!(error, Error::BreakerOpen)
+    fn failed<E>(error: E) -> Error<E> {
+        Error::Failed(error)
     }
 
     fn operation_error<E>(error: &Error<E>) -> Option<&E> {
@@ -213,30 +227,4 @@ impl<B: Shared<Breaker>> Guard for Guarded<B> {
     fn timeout_verdict(&self) -> Verdict {
         self.timeout_verdict
     }
-}
-
-/// Runs an attempt for at most `limit`. An attempt that is ready when it is cut has succeeded: it
-/// is asked first.
-async fn cut<T, E, F, K>(
-    make: impl FnOnce() -> F,
-    clock: &K,
-    limit: Duration,
-) -> Result<T, Error<E>>
-where
-    F: Future<Output = Result<T, E>>,
-    K: Clock,
-{
-    let mut attempt = pin!(make());
-    let mut timer = pin!(async {
-        if !limit.is_zero() {
-            clock.sleep(limit).await;
-        }
-    });
-    core::future::poll_fn(|context| {
-        if let Poll::Ready(result) = attempt.as_mut().poll(context) {
-            return Poll::Ready(result.map_err(Error::Failed));
-        }
-        timer.as_mut().poll(context).map(|()| Err(Error::TimedOut))
-    })
-    .await
 }

@@ -1,7 +1,6 @@
 //! What a call can be told, each as a type: an option that is not used costs nothing.
 
 use core::time::Duration;
-use std::sync::Arc;
 
 use redial_core::{Budget, Limits, Verdict};
 
@@ -72,49 +71,27 @@ impl<E, F: FnMut(&Event<'_, E>)> Hook<E> for OnRetry<F> {
     }
 }
 
-/// Something that calls share: by reference, by `Arc`, or not at all.
-pub trait Shared<T> {
-    #[doc(hidden)]
-    fn shared(&self) -> Option<&T>;
-}
-
-/// Not at all.
-#[derive(Clone, Copy, Debug)]
-pub struct Nothing;
-
-impl<T> Shared<T> for Nothing {
-    #[inline]
-    fn shared(&self) -> Option<&T> {
-        None
-    }
-}
-
-impl<T> Shared<T> for &T {
-    #[inline]
-    fn shared(&self) -> Option<&T> {
-        Some(self)
-    }
-}
-
-impl<T> Shared<T> for Arc<T> {
-    #[inline]
-    fn shared(&self) -> Option<&T> {
-        Some(self)
-    }
-}
-
 /// The limits, the tolerance and the name of a call.
+///
+/// The types here name their lifetimes and have none of their own (no `Self::Paid<'b>`): a future
+/// that holds such a type through a wait is not `Send` to today's compiler.
 pub trait Bounds {
-    /// How the call holds its budget.
-    type Budget: Shared<Budget>;
+    /// What is held through a wait that was paid for.
+    type Paid;
 
     /// The same with room for values.
     #[doc(hidden)]
-    fn bounded(self) -> Bounded<Self::Budget>;
+    fn bounded<'n>(self) -> Bounded<'n>
+    where
+        Self: 'n;
+    /// A retry was just paid for. What this gives refunds it if it is dropped before it is
+    /// [`spent`](Self::spent).
+    #[doc(hidden)]
+    fn paid(&self) -> Self::Paid;
+    #[doc(hidden)]
+    fn spent(paid: &mut Self::Paid);
     #[doc(hidden)]
     fn limits(&self) -> Limits<'_>;
-    #[doc(hidden)]
-    fn budget(&self) -> Option<&Budget>;
     #[doc(hidden)]
     fn tolerance(&self) -> Duration;
     #[doc(hidden)]
@@ -127,28 +104,28 @@ pub struct Unbounded;
 
 /// Some.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounded<B> {
-    pub(crate) limits: Limits<'static>,
-    pub(crate) budget: B,
+pub struct Bounded<'b> {
+    pub(crate) limits: Limits<'b>,
     pub(crate) tolerance: Duration,
     pub(crate) name: &'static str,
 }
 
 impl Bounds for Unbounded {
-    type Budget = Nothing;
+    type Paid = ();
 
-    fn bounded(self) -> Bounded<Nothing> {
-        Bounded { limits: Limits::new(), budget: Nothing, tolerance: Duration::ZERO, name: "" }
+    fn bounded<'n>(self) -> Bounded<'n> {
+        Bounded { limits: Limits::new(), tolerance: Duration::ZERO, name: "" }
     }
+
+    #[inline]
+    fn paid(&self) {}
+
+    #[inline]
+    fn spent(_paid: &mut ()) {}
 
     #[inline]
     fn limits(&self) -> Limits<'_> {
         Limits::new()
-    }
-
-    #[inline]
-    fn budget(&self) -> Option<&Budget> {
-        None
     }
 
     #[inline]
@@ -162,24 +139,27 @@ impl Bounds for Unbounded {
     }
 }
 
-impl<B: Shared<Budget>> Bounds for Bounded<B> {
-    type Budget = B;
+impl<'b> Bounds for Bounded<'b> {
+    type Paid = Refund<'b>;
 
-    fn bounded(self) -> Self {
+    fn bounded<'n>(self) -> Bounded<'n>
+    where
+        Self: 'n,
+    {
         self
+    }
+
+    fn paid(&self) -> Refund<'b> {
+        Refund(self.limits.shared_budget())
+    }
+
+    fn spent(paid: &mut Refund<'b>) {
+        paid.0 = None;
     }
 
     #[inline]
     fn limits(&self) -> Limits<'_> {
-        match self.budget.shared() {
-            Some(budget) => self.limits.budget(budget),
-            None => self.limits,
-        }
-    }
-
-    #[inline]
-    fn budget(&self) -> Option<&Budget> {
-        self.budget.shared()
+        self.limits
     }
 
     #[inline]
@@ -190,5 +170,17 @@ impl<B: Shared<Budget>> Bounds for Bounded<B> {
     #[inline]
     fn name(&self) -> &'static str {
         self.name
+    }
+}
+
+/// Gives the cost of a retry back when it is dropped: the wait was cancelled.
+#[derive(Debug)]
+pub struct Refund<'b>(Option<&'b Budget>);
+
+impl Drop for Refund<'_> {
+    fn drop(&mut self) {
+        if let Some(budget) = self.0 {
+            budget.refund();
+        }
     }
 }

@@ -177,7 +177,7 @@ pub trait Ledger<E> {
     #[doc(hidden)]
     fn last(&mut self) -> Option<E>;
     #[doc(hidden)]
-    fn close<T>(self, result: Result<T, E>, report: Report) -> Self::Output<T>;
+    fn close<T>(&mut self, result: Result<T, E>, report: Report) -> Self::Output<T>;
 }
 
 /// Keeps nothing: an error that will be retried is dropped before the wait.
@@ -202,7 +202,7 @@ impl<E> Ledger<E> for Forget {
     }
 
     #[inline]
-    fn close<T>(self, result: Result<T, E>, _report: Report) -> Result<T, E> {
+    fn close<T>(&mut self, result: Result<T, E>, _report: Report) -> Result<T, E> {
         result
     }
 }
@@ -227,7 +227,7 @@ impl<E> Ledger<E> for KeepLast<E> {
         self.0.take()
     }
 
-    fn close<T>(self, result: Result<T, E>, _report: Report) -> Result<T, E> {
+    fn close<T>(&mut self, result: Result<T, E>, _report: Report) -> Result<T, E> {
         result
     }
 }
@@ -270,12 +270,13 @@ impl<E> Ledger<E> for History<E> {
         self.last.pop_back().or_else(|| self.first.pop()).map(|(_, error)| error)
     }
 
-    fn close<T>(mut self, result: Result<T, E>, report: Report) -> Outcome<T, E> {
+    fn close<T>(&mut self, result: Result<T, E>, report: Report) -> Outcome<T, E> {
         // The error in the result is one of the last eight.
         if result.is_err() && self.last.len() == KEPT {
             self.last.pop_front();
         }
         let Report { reason, attempts, waited, elapsed } = report;
-        Outcome { result, reason, attempts, waited, elapsed, history: self }
+        let history = core::mem::replace(self, Self::open());
+        Outcome { result, reason, attempts, waited, elapsed, history }
     }
 }

@@ -9,14 +9,14 @@ use redial_core::{
 };
 
 use crate::clock::{Clock, yield_now};
-use crate::guard::{Guard, Guarded, Open};
+use crate::guard::{Admission, Guard, Guarded, Open};
 use crate::options::{
-    Always, Bounded, Bounds, Classify, Hook, Judge, Nobody, OnRetry, Shared, Unbounded, When,
+    Always, Bounded, Bounds, Classify, Hook, Judge, Nobody, OnRetry, Unbounded, When,
 };
 use crate::outcome::{Event, History, Ledger, Outcome};
 use crate::random::ThreadRandom;
-use crate::session::{Paid, Session};
-use crate::testing::switch;
+use crate::session::Session;
+use crate::testing::switch::is_skipped;
 
 /// Runs `operation` until it succeeds or the policy says that it is over. Awaiting the result runs
 /// it; the methods of [`Retry`] say more about it first.
@@ -210,41 +210,96 @@ where
         async move {
             self.session.start(J::TIMED, || self.clock.now());
             loop {
-                let deadline = if G::CUTS { self.session.deadline() } else { None };
-                let attempt = self.guard.attempt(&mut self.operation, &self.clock, deadline);
-                let now = || self.clock.now();
-                let error = match attempt.await {
-                    Ok(value) => return self.session.end(ledger, Ok(value), None, now),
-                    Err(error) => error,
+                let mut permit = match self.guard.admit(|| self.clock.now()) {
+                    Ok(permit) => permit,
+                    Err(refused) => return self.refused(refused, &mut ledger),
                 };
-                if G::refused(&error) {
-                    let error = ledger.last().unwrap_or(error);
-                    let reason = Some(Stop::BreakerOpen);
-                    return self.session.end(ledger, Err(error), reason, now);
-                }
-                let own = G::operation_error(&error);
-                let timed_out = self.guard.timeout_verdict();
-                let decision = self.session.failed(now, own, |classify| match own {
-                    Some(error) => classify.verdict(error),
-                    None => timed_out,
-                });
-                let delay = match decision {
-                    Decision::Wait(delay) => delay,
-                    Decision::Stop(reason) => {
-                        return self.session.end(ledger, Err(error), Some(reason), now);
+                let attempt = (self.operation)();
+                let deadline = if G::CUTS { self.session.deadline() } else { None };
+                let delay = match self.guard.attempt(attempt, &self.clock, deadline).await {
+                    Ok(value) => {
+                        permit.succeeded();
+                        return self.end(&mut ledger, Ok(value), None);
+                    }
+                    Err(error) => {
+                        let decision = failed(&mut self.session, &self.guard, &self.clock, &error);
+                        if decision != Decision::Stop(Stop::Rejected) {
+                            permit.failed(|| self.clock.now());
+                        }
+                        match decision {
+                            Decision::Wait(delay) => {
+                                ledger.record(self.session.call.failures(), error);
+                                delay
+                            }
+                            Decision::Stop(reason) => {
+                                return self.end(&mut ledger, Err(error), Some(reason));
+                            }
+                        }
                     }
                 };
-                ledger.record(self.session.call.failures(), error);
-                let paid = Paid::from(&self.session.bounds);
-                if delay.is_zero() || switch::waits_are_off() {
+                let mut paid = self.session.bounds.paid();
+                if is_skipped(delay) {
                     yield_now().await;
                 } else {
-                    self.clock.sleep(self.session.sleep_length(now, delay)).await;
+                    self.sleep(delay).await;
                 }
-                paid.spent();
+                L::spent(&mut paid);
             }
         }
     }
+
+    /// The breaker refused the attempt: the error of the one before comes back, if there was one.
+    #[cold]
+    fn refused<J: Ledger<G::Error<E>>>(
+        &self,
+        refused: G::Error<E>,
+        ledger: &mut J,
+    ) -> J::Output<T> {
+        let error = ledger.last().unwrap_or(refused);
+        self.end(ledger, Err(error), Some(Stop::BreakerOpen))
+    }
+
+    fn sleep(&self, delay: Duration) -> K::Sleep {
+        self.clock.sleep(self.session.sleep_length(|| self.clock.now(), delay))
+    }
+
+    #[inline]
+    fn end<J: Ledger<G::Error<E>>>(
+        &self,
+        ledger: &mut J,
+        result: Result<T, G::Error<E>>,
+        reason: Option<Stop>,
+    ) -> J::Output<T> {
+        self.session.end(ledger, result, reason, || self.clock.now())
+    }
+}
+
+/// What to do about an error of a call.
+#[cold]
+fn failed<P, E, C, H, L, G, K, R>(
+    session: &mut Session<P, C, H, L, R>,
+    guard: &G,
+    clock: &K,
+    error: &G::Error<E>,
+) -> Decision
+where
+    P: AsPolicy,
+    C: Classify<E>,
+    H: Hook<E>,
+    L: Bounds,
+    G: Guard,
+    K: Clock,
+    R: Random,
+{
+    let own = G::operation_error(error);
+    session.failed(
+        || clock.now(),
+        own,
+        |classify| match own {
+            Some(error) => classify.verdict(error),
+            None => guard.timeout_verdict(),
+        },
+    )
 }
 
 impl<P, Op, Fut, T, E, G, K, C, H, L, R, Run> Retry<Parts<Op, G, K, Session<P, C, H, L, R>>, Run>
@@ -382,13 +437,16 @@ where
     /// assert_eq!(result, Err(Error::TimedOut));
     /// # }
     /// ```
-    pub fn timeout(
+    pub fn timeout<'n>(
         self,
         timeout: Duration,
     ) -> Retry<
-        Parts<Op, Guarded<G::Breaker>, K, Session<P, C, H, L, R>>,
+        Parts<Op, Guarded<'n>, K, Session<P, C, H, L, R>>,
         impl Future<Output = Result<T, crate::Error<E>>>,
-    > {
+    >
+    where
+        G: 'n,
+    {
         let guard = |guard: G| Guarded { timeout: Some(timeout), ..guard.guarded() };
         self.parts.with_guard(guard).ready()
     }
@@ -408,19 +466,21 @@ where
     /// assert_eq!((outcome.attempts, outcome.reason), (1, Some(Stop::Rejected)));
     /// # }
     /// ```
-    pub fn timeout_verdict(
+    pub fn timeout_verdict<'n>(
         self,
         verdict: Verdict,
     ) -> Retry<
-        Parts<Op, Guarded<G::Breaker>, K, Session<P, C, H, L, R>>,
+        Parts<Op, Guarded<'n>, K, Session<P, C, H, L, R>>,
         impl Future<Output = Result<T, crate::Error<E>>>,
-    > {
+    >
+    where
+        G: 'n,
+    {
         let guard = |guard: G| Guarded { timeout_verdict: verdict, ..guard.guarded() };
         self.parts.with_guard(guard).ready()
     }
 
-    /// Asks a circuit breaker before each attempt, and tells it how the attempt went. Give it a
-    /// reference or an `Arc`. The error is [`Error`](crate::Error) from here on.
+    /// Asks a circuit breaker before each attempt, and tells it how the attempt went. The error is [`Error`](crate::Error) from here on.
     ///
     /// ```
     /// use redial::{Breaker, Error, Policy, retry};
@@ -431,14 +491,17 @@ where
     /// assert_eq!(call().await, Err(Error::BreakerOpen)); // and it does not even try
     /// # }
     /// ```
-    pub fn breaker<N: Shared<Breaker>>(
+    pub fn breaker<'n>(
         self,
-        breaker: N,
+        breaker: &'n Breaker,
     ) -> Retry<
-        Parts<Op, Guarded<N>, K, Session<P, C, H, L, R>>,
+        Parts<Op, Guarded<'n>, K, Session<P, C, H, L, R>>,
         impl Future<Output = Result<T, crate::Error<E>>>,
-    > {
-        self.parts.with_guard(|guard| guard.guarded().with_breaker(breaker)).ready()
+    >
+    where
+        G: 'n,
+    {
+        self.parts.with_guard(|guard| Guarded { breaker: Some(breaker), ..guard.guarded() }).ready()
     }
 
     /// No attempt starts once this much time has passed since the start of the first one. Where
@@ -456,14 +519,17 @@ where
     /// assert_eq!((outcome.attempts, outcome.reason), (3, Some(Stop::Deadline)));
     /// # }
     /// ```
-    pub fn within(
+    pub fn within<'n>(
         self,
         within: Duration,
     ) -> Retry<
-        Parts<Op, G, K, Session<P, C, H, Bounded<L::Budget>, R>>,
+        Parts<Op, G, K, Session<P, C, H, Bounded<'n>, R>>,
         impl Future<Output = Result<T, G::Error<E>>>,
-    > {
-        let set = |bounds: &mut Bounded<L::Budget>| bounds.limits = bounds.limits.within(within);
+    >
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| bounds.limits = bounds.limits.within(within);
         self.parts.with_session(|session| session.bounded(set)).ready()
     }
 
@@ -481,16 +547,17 @@ where
     /// assert_eq!((outcome.attempts, outcome.reason), (3, Some(Stop::WaitBudget)));
     /// # }
     /// ```
-    pub fn wait_budget(
+    pub fn wait_budget<'n>(
         self,
         wait_budget: Duration,
     ) -> Retry<
-        Parts<Op, G, K, Session<P, C, H, Bounded<L::Budget>, R>>,
+        Parts<Op, G, K, Session<P, C, H, Bounded<'n>, R>>,
         impl Future<Output = Result<T, G::Error<E>>>,
-    > {
-        let set = |bounds: &mut Bounded<L::Budget>| {
-            bounds.limits = bounds.limits.wait_budget(wait_budget)
-        };
+    >
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| bounds.limits = bounds.limits.wait_budget(wait_budget);
         self.parts.with_session(|session| session.bounded(set)).ready()
     }
 
@@ -509,14 +576,17 @@ where
     /// assert_eq!(outcome.reason, Some(Stop::RetryAfterTooLong));
     /// # }
     /// ```
-    pub fn max_retry_after(
+    pub fn max_retry_after<'n>(
         self,
         max_retry_after: Duration,
     ) -> Retry<
-        Parts<Op, G, K, Session<P, C, H, Bounded<L::Budget>, R>>,
+        Parts<Op, G, K, Session<P, C, H, Bounded<'n>, R>>,
         impl Future<Output = Result<T, G::Error<E>>>,
-    > {
-        let set = |bounds: &mut Bounded<L::Budget>| {
+    >
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| {
             bounds.limits = bounds.limits.max_retry_after(max_retry_after)
         };
         self.parts.with_session(|session| session.bounded(set)).ready()
@@ -539,14 +609,17 @@ where
     /// });
     /// clock.assert_slept(&[Duration::from_millis(150)]);
     /// ```
-    pub fn tolerance(
+    pub fn tolerance<'n>(
         self,
         tolerance: Duration,
     ) -> Retry<
-        Parts<Op, G, K, Session<P, C, H, Bounded<L::Budget>, R>>,
+        Parts<Op, G, K, Session<P, C, H, Bounded<'n>, R>>,
         impl Future<Output = Result<T, G::Error<E>>>,
-    > {
-        let set = |bounds: &mut Bounded<L::Budget>| bounds.tolerance = tolerance;
+    >
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| bounds.tolerance = tolerance;
         self.parts.with_session(|session| session.bounded(set)).ready()
     }
 
@@ -559,19 +632,22 @@ where
     /// # assert_eq!(result, Ok(1));
     /// # }
     /// ```
-    pub fn name(
+    pub fn name<'n>(
         self,
         name: &'static str,
     ) -> Retry<
-        Parts<Op, G, K, Session<P, C, H, Bounded<L::Budget>, R>>,
+        Parts<Op, G, K, Session<P, C, H, Bounded<'n>, R>>,
         impl Future<Output = Result<T, G::Error<E>>>,
-    > {
-        let set = |bounds: &mut Bounded<L::Budget>| bounds.name = name;
+    >
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| bounds.name = name;
         self.parts.with_session(|session| session.bounded(set)).ready()
     }
 
     /// Pays for each retry from a budget that many calls share; deposits the share of this call.
-    /// Give it a reference or an `Arc`.
+    ///
     ///
     /// ```
     /// use redial::{Budget, Policy, retry};
@@ -585,14 +661,21 @@ where
     /// # assert!(result.is_err());
     /// # }
     /// ```
-    pub fn budget<N: Shared<Budget>>(
+    pub fn budget<'n>(
         self,
-        budget: N,
+        budget: &'n Budget,
     ) -> Retry<
-        Parts<Op, G, K, Session<P, C, H, Bounded<N>, R>>,
+        Parts<Op, G, K, Session<P, C, H, Bounded<'n>, R>>,
         impl Future<Output = Result<T, G::Error<E>>>,
-    > {
-        self.parts.with_session(|session| session.with_budget(budget)).ready()
+    >
+    where
+        L: 'n,
+    {
+        self.parts
+            .with_session(|session| {
+                session.bounded(|bounds| bounds.limits = bounds.limits.budget(budget))
+            })
+            .ready()
     }
 
     /// Draws jitter from this seed: the same seed, the same delays, as `Policy::delays` foretells.

@@ -37,32 +37,17 @@ impl<P, C, H, L, R> Session<P, C, H, L, R> {
     }
 
     /// The same with one of its bounds changed.
-    pub(crate) fn bounded(
+    pub(crate) fn bounded<'n>(
         self,
-        change: impl FnOnce(&mut Bounded<L::Budget>),
-    ) -> Session<P, C, H, Bounded<L::Budget>, R>
+        change: impl FnOnce(&mut Bounded<'n>),
+    ) -> Session<P, C, H, Bounded<'n>, R>
     where
-        L: Bounds,
+        L: Bounds + 'n,
     {
         let Self { call, classify, hook, bounds, random } = self;
         let mut bounds = bounds.bounded();
         change(&mut bounds);
         Session { call, classify, hook, bounds, random }
-    }
-
-    pub(crate) fn with_budget<B>(self, budget: B) -> Session<P, C, H, Bounded<B>, R>
-    where
-        L: Bounds,
-    {
-        let Self { call, classify, hook, bounds, random } = self;
-        let Bounded { limits, tolerance, name, .. } = bounds.bounded();
-        Session {
-            call,
-            classify,
-            hook,
-            bounds: Bounded { limits, budget, tolerance, name },
-            random,
-        }
     }
 }
 
@@ -73,7 +58,7 @@ impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
         if timed || telemetry::ENABLED || self.needs_time() {
             self.call.start_at(now());
         }
-        if let Some(budget) = self.bounds.budget() {
+        if let Some(budget) = self.bounds.limits().shared_budget() {
             budget.deposit();
         }
     }
@@ -100,9 +85,10 @@ impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
         H: Hook<E>,
     {
         if switch::retries_are_off() {
+            // Counted like any other failure, and judged to be the last.
+            let _ = self.call.failed(Time::ZERO, || Verdict::Stop, &mut self.random);
             return Decision::Stop(Stop::AttemptsSpent);
         }
-        let now = if self.needs_time() { now() } else { Time::ZERO };
         let (classify, limits) = (&mut self.classify, self.bounds.limits());
         let decision = self.call.failed_under(&limits, now, || verdict(classify), &mut self.random);
         if let Decision::Wait(delay) = decision {
@@ -113,8 +99,11 @@ impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
                 waited: self.call.waited(),
                 error,
             };
+            // A hook that panics cancels the retry that was paid for.
+            let mut paid = self.bounds.paid();
             self.hook.retrying(&event);
             telemetry::retried(self.bounds.name(), &event);
+            L::spent(&mut paid);
         }
         decision
     }
@@ -137,7 +126,7 @@ impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
     #[inline]
     pub(crate) fn end<T, E, J: Ledger<E>>(
         &self,
-        ledger: J,
+        ledger: &mut J,
         result: Result<T, E>,
         reason: Option<Stop>,
         now: impl FnOnce() -> Time,
@@ -152,26 +141,5 @@ impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
         };
         telemetry::ended(self.bounds.name(), &report);
         ledger.close(result, report)
-    }
-}
-
-/// A retry that was paid for: the cost goes back if the wait is cancelled.
-pub(crate) struct Paid<'b, L: Bounds>(Option<&'b L>);
-
-impl<'b, L: Bounds> Paid<'b, L> {
-    pub(crate) fn from(bounds: &'b L) -> Self {
-        Self(Some(bounds))
-    }
-
-    pub(crate) fn spent(mut self) {
-        self.0 = None;
-    }
-}
-
-impl<L: Bounds> Drop for Paid<'_, L> {
-    fn drop(&mut self) {
-        if let Some(budget) = self.0.and_then(Bounds::budget) {
-            budget.refund();
-        }
     }
 }

@@ -37,11 +37,11 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::clock::Clock;
-use crate::options::{Bounded, Bounds, Nobody, Shared, Unbounded};
+use crate::options::{Bounded, Bounds, Nobody, Unbounded};
 use crate::random::ThreadRandom;
 use crate::retry::new_session;
 use crate::session::Session;
-use crate::testing::switch;
+use crate::testing::switch::is_skipped;
 
 type LayerSession<P, C, L> = Session<P, C, Nobody, L, ThreadRandom>;
 
@@ -143,8 +143,11 @@ impl<K, P, C, L: Bounds> RetryLayer<K, LayerSession<P, C, L>> {
     /// let layer = RetryLayer::new(&Policy::DEFAULT).within(Duration::from_secs(10));
     /// # let _ = layer;
     /// ```
-    pub fn within(self, within: Duration) -> RetryLayer<K, LayerSession<P, C, Bounded<L::Budget>>> {
-        let set = |bounds: &mut Bounded<L::Budget>| bounds.limits = bounds.limits.within(within);
+    pub fn within<'n>(self, within: Duration) -> RetryLayer<K, LayerSession<P, C, Bounded<'n>>>
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| bounds.limits = bounds.limits.within(within);
         RetryLayer { clock: self.clock, session: self.session.bounded(set) }
     }
 
@@ -157,11 +160,14 @@ impl<K, P, C, L: Bounds> RetryLayer<K, LayerSession<P, C, L>> {
     /// let layer = RetryLayer::new(&Policy::DEFAULT).max_retry_after(Duration::from_secs(10));
     /// # let _ = layer;
     /// ```
-    pub fn max_retry_after(
+    pub fn max_retry_after<'n>(
         self,
         max_retry_after: Duration,
-    ) -> RetryLayer<K, LayerSession<P, C, Bounded<L::Budget>>> {
-        let set = |bounds: &mut Bounded<L::Budget>| {
+    ) -> RetryLayer<K, LayerSession<P, C, Bounded<'n>>>
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| {
             bounds.limits = bounds.limits.max_retry_after(max_retry_after);
         };
         RetryLayer { clock: self.clock, session: self.session.bounded(set) }
@@ -174,25 +180,30 @@ impl<K, P, C, L: Bounds> RetryLayer<K, LayerSession<P, C, L>> {
     /// let layer = RetryLayer::new(&Policy::DEFAULT).name("orders");
     /// # let _ = layer;
     /// ```
-    pub fn name(self, name: &'static str) -> RetryLayer<K, LayerSession<P, C, Bounded<L::Budget>>> {
-        let set = |bounds: &mut Bounded<L::Budget>| bounds.name = name;
+    pub fn name<'n>(self, name: &'static str) -> RetryLayer<K, LayerSession<P, C, Bounded<'n>>>
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| bounds.name = name;
         RetryLayer { clock: self.clock, session: self.session.bounded(set) }
     }
 
     /// Pays for each retry from a budget, which other layers and calls may share.
     ///
     /// ```
-    /// use std::sync::Arc;
     /// use redial::{Budget, Policy, tower::RetryLayer};
-    /// let budget = Arc::new(Budget::new());
-    /// let layer = RetryLayer::new(&Policy::DEFAULT).budget(budget.clone());
+    /// static BUDGET: Budget = Budget::new();
+    /// let layer = RetryLayer::new(&Policy::DEFAULT).budget(&BUDGET);
     /// # let _ = layer;
     /// ```
-    pub fn budget<B: Shared<Budget>>(
-        self,
-        budget: B,
-    ) -> RetryLayer<K, LayerSession<P, C, Bounded<B>>> {
-        RetryLayer { clock: self.clock, session: self.session.with_budget(budget) }
+    pub fn budget<'n>(self, budget: &'n Budget) -> RetryLayer<K, LayerSession<P, C, Bounded<'n>>>
+    where
+        L: 'n,
+    {
+        RetryLayer {
+            clock: self.clock,
+            session: self.session.bounded(|bounds| bounds.limits = bounds.limits.budget(budget)),
+        }
     }
 }
 
@@ -292,7 +303,7 @@ pin_project! {
         L: Bounds,
     {
         fn drop(this: Pin<&mut Self>) {
-            if let (true, Some(budget)) = (this.paid, this.session.bounds.budget()) {
+            if let (true, Some(budget)) = (this.paid, this.session.bounds.limits().shared_budget()) {
                 budget.refund();
             }
         }
@@ -331,7 +342,7 @@ where
                         return Poll::Ready(result);
                     };
                     *this.paid = true;
-                    if delay.is_zero() || switch::waits_are_off() {
+                    if is_skipped(delay) {
                         context.waker().wake_by_ref();
                         this.state.set(State::Yielding);
                         return Poll::Pending;
@@ -373,7 +384,7 @@ where
             Decision::Stop(reason) => (Err(()), Some(reason)),
         },
     };
-    let ended: Result<(), ()> = session.end(crate::outcome::Forget, outcome, reason, now);
+    let ended: Result<(), ()> = session.end(&mut crate::outcome::Forget, outcome, reason, now);
     let _ = ended;
     None
 }

@@ -5,11 +5,11 @@ use core::time::Duration;
 use redial_core::{AsPolicy, Budget, Decision, Random, SplitMix64, Verdict};
 
 use crate::clock::{Clock, yield_now};
-use crate::options::{Always, Bounded, Bounds, Nobody, Shared, Unbounded};
+use crate::options::{Always, Bounded, Bounds, Nobody, Unbounded};
 use crate::random::ThreadRandom;
 use crate::retry::new_session;
-use crate::session::{Paid, Session};
-use crate::testing::switch;
+use crate::session::Session;
+use crate::testing::switch::is_skipped;
 
 /// A call whose loop the caller keeps: the attempt may borrow and mutate whatever it likes, and
 /// the future stays `Send` where the attempt is.
@@ -136,13 +136,13 @@ where
             Decision::Stop(_) => return Err(error),
         };
         drop(error);
-        let paid = Paid::from(&self.session.bounds);
-        if delay.is_zero() || switch::waits_are_off() {
+        let mut paid = self.session.bounds.paid();
+        if is_skipped(delay) {
             yield_now().await;
         } else {
             self.clock.sleep(self.session.sleep_length(now, delay)).await;
         }
-        paid.spent();
+        L::spent(&mut paid);
         Ok(())
     }
 
@@ -171,11 +171,14 @@ where
     /// assert_eq!(tries.failed("slow").await, Err("slow"));
     /// # }
     /// ```
-    pub fn within(
+    pub fn within<'n>(
         self,
         within: Duration,
-    ) -> Tries<K, Session<P, Always, Nobody, Bounded<L::Budget>, R>> {
-        let set = |bounds: &mut Bounded<L::Budget>| bounds.limits = bounds.limits.within(within);
+    ) -> Tries<K, Session<P, Always, Nobody, Bounded<'n>, R>>
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| bounds.limits = bounds.limits.within(within);
         Tries { clock: self.clock, session: self.session.bounded(set) }
     }
 
@@ -191,13 +194,14 @@ where
     /// assert_eq!(tries.failed("second").await, Err("second"));
     /// # }
     /// ```
-    pub fn wait_budget(
+    pub fn wait_budget<'n>(
         self,
         wait_budget: Duration,
-    ) -> Tries<K, Session<P, Always, Nobody, Bounded<L::Budget>, R>> {
-        let set = |bounds: &mut Bounded<L::Budget>| {
-            bounds.limits = bounds.limits.wait_budget(wait_budget)
-        };
+    ) -> Tries<K, Session<P, Always, Nobody, Bounded<'n>, R>>
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| bounds.limits = bounds.limits.wait_budget(wait_budget);
         Tries { clock: self.clock, session: self.session.bounded(set) }
     }
 
@@ -213,11 +217,14 @@ where
     /// assert_eq!(tries.judged("busy", asked).await, Err("busy"));
     /// # }
     /// ```
-    pub fn max_retry_after(
+    pub fn max_retry_after<'n>(
         self,
         max_retry_after: Duration,
-    ) -> Tries<K, Session<P, Always, Nobody, Bounded<L::Budget>, R>> {
-        let set = |bounds: &mut Bounded<L::Budget>| {
+    ) -> Tries<K, Session<P, Always, Nobody, Bounded<'n>, R>>
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| {
             bounds.limits = bounds.limits.max_retry_after(max_retry_after)
         };
         Tries { clock: self.clock, session: self.session.bounded(set) }
@@ -233,11 +240,14 @@ where
     /// # assert_eq!(tries.attempt(), 1);
     /// # }
     /// ```
-    pub fn tolerance(
+    pub fn tolerance<'n>(
         self,
         tolerance: Duration,
-    ) -> Tries<K, Session<P, Always, Nobody, Bounded<L::Budget>, R>> {
-        let set = |bounds: &mut Bounded<L::Budget>| bounds.tolerance = tolerance;
+    ) -> Tries<K, Session<P, Always, Nobody, Bounded<'n>, R>>
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| bounds.tolerance = tolerance;
         Tries { clock: self.clock, session: self.session.bounded(set) }
     }
 
@@ -252,14 +262,18 @@ where
     /// assert_eq!(BUDGET.tokens(), 99.0);
     /// # }
     /// ```
-    pub fn budget<B: Shared<Budget>>(
+    pub fn budget<'n>(
         self,
-        budget: B,
-    ) -> Tries<K, Session<P, Always, Nobody, Bounded<B>, R>> {
-        if let Some(budget) = budget.shared() {
-            budget.deposit();
+        budget: &'n Budget,
+    ) -> Tries<K, Session<P, Always, Nobody, Bounded<'n>, R>>
+    where
+        L: 'n,
+    {
+        budget.deposit();
+        Tries {
+            clock: self.clock,
+            session: self.session.bounded(|bounds| bounds.limits = bounds.limits.budget(budget)),
         }
-        Tries { clock: self.clock, session: self.session.with_budget(budget) }
     }
 
     /// Draws jitter from this seed.

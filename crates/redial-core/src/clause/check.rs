@@ -5,7 +5,7 @@ use super::option::Name;
 use super::reader::{Growth, Reader, Written};
 use crate::backoff::Backoff;
 use crate::modifier::Modifier;
-use crate::policy::{NO_LIMIT, Policy};
+use crate::policy::{NO_LIMIT, Policy, UNLIMITED};
 use crate::source::{Kind as Formula, Source};
 
 /// The cap of a source that grows, where the clause writes none.
@@ -19,7 +19,8 @@ pub(crate) const fn lower(reader: &mut Reader<'_>) -> Policy {
         warn_of_caps(reader, &backoff);
         warn_of_limits(reader, &backoff);
     }
-    Policy::from_clause(backoff, reader.retries, reader.within, reader.wait_budget)
+    let retries = if reader.retries == u32::MAX { UNLIMITED } else { reader.retries as u64 };
+    Policy::from_clause(backoff, retries, reader.within, reader.wait_budget)
 }
 
 const fn source(reader: &Reader<'_>) -> Backoff {
@@ -31,9 +32,11 @@ const fn source(reader: &Reader<'_>) -> Backoff {
             let increment = if written { reader.increment } else { initial };
             Backoff::from_kind(Formula::Linear { initial, increment })
         }
-        Growth::Exponential => Backoff::from_kind(Source::exponential(initial, reader.factor).0),
+        Growth::Exponential => {
+            Backoff::from_kind(Formula::Exponential { initial, factor: reader.factor })
+        }
         Growth::Fibonacci => Backoff::from_kind(Formula::Fibonacci { initial }),
-        Growth::List(delays, length) => Backoff::from_kind(Formula::List { delays, length }),
+        Growth::List(delays, length) => Backoff::new(Source::list(delays, length)),
         Growth::Decorrelated => {
             let cap = if reader.uncapped { u64::MAX } else { default_cap(initial) };
             Backoff::decorrelated_below(initial, cap)

@@ -41,7 +41,7 @@ fn duration(f: &mut fmt::Formatter<'_>, name: &str, nanos: u64) -> fmt::Result {
 }
 
 fn source(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match policy.backoff().source().0 {
+    match policy.backoff().source().kind() {
         Kind::Constant(0) => Ok(()),
         Kind::Constant(delay) => duration(f, "delay", delay),
         Kind::Linear { initial, increment } => {
@@ -49,20 +49,20 @@ fn source(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str(", backoff: linear")?;
             if increment == initial { Ok(()) } else { duration(f, "increment", increment) }
         }
-        Kind::Doubling { initial } => {
-            duration(f, "delay", initial)?;
-            f.write_str(", backoff: exponential")
-        }
-        Kind::Exponential { initial, factor, .. } => {
+        Kind::Exponential { initial, factor } => {
             duration(f, "delay", initial)?;
             f.write_str(", backoff: exponential")?;
-            option(f, "factor", Text::new().decimal(factor))
+            if factor == Decimal::TWO {
+                Ok(())
+            } else {
+                option(f, "factor", Text::new().decimal(factor))
+            }
         }
         Kind::Fibonacci { initial } => {
             duration(f, "delay", initial)?;
             f.write_str(", backoff: fibonacci")
         }
-        Kind::List { delays, length } => list(&delays[..length], f),
+        Kind::List { .. } => list(policy.backoff().source().entries(), f),
         Kind::Decorrelated { base, .. } => {
             duration(f, "delay", base)?;
             f.write_str(", backoff: decorrelated")
@@ -84,7 +84,7 @@ fn caps_by_default(policy: &Policy) -> bool {
     if policy.backoff().first_max().is_some() {
         return false;
     }
-    match policy.backoff().source().0 {
+    match policy.backoff().source().kind() {
         Kind::Constant(_) | Kind::List { .. } => false,
         Kind::Decorrelated { base, cap } => cap != default_cap(base),
         _ => true,

@@ -323,10 +323,10 @@ impl<'t> Reader<'t> {
         }
         match scan_decimal(self.bytes, value.start, value.end) {
             Number::Is(billionths, end) if end == value.end => {
-                self.factor = Decimal::from_billionths(billionths);
                 if billionths < BILLION {
-                    self.push(Kind::FactorBelowOne, value, "factor", "");
+                    return self.push(Kind::FactorBelowOne, value, "factor", "");
                 }
+                self.factor = Decimal::from_billionths(billionths);
             }
             Number::TooFine | Number::TooLarge => {
                 self.push(Kind::TooManyDigits, value, "factor", DIGITS);

@@ -1,5 +1,6 @@
 //! Waits or retries off, for the whole process.
 
+use core::time::Duration;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How many guards are alive. Counted, so that tests which run side by side do not switch each
@@ -7,9 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 static WAITS_OFF: AtomicUsize = AtomicUsize::new(0);
 static RETRIES_OFF: AtomicUsize = AtomicUsize::new(0);
 
+/// Whether a delay is not slept: it is zero, or waits are off.
+///
+/// By value: a delay that an async loop lends out would be kept through the wait.
 #[inline]
-pub(crate) fn waits_are_off() -> bool {
-    WAITS_OFF.load(Ordering::Relaxed) > 0
+pub(crate) fn is_skipped(delay: Duration) -> bool {
+    delay.is_zero() || WAITS_OFF.load(Ordering::Relaxed) > 0
 }
 
 #[inline]
