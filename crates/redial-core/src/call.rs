@@ -7,6 +7,7 @@ use core::time::Duration;
 use crate::budget::Budget;
 use crate::policy::{AsPolicy, NO_LIMIT, Policy};
 use crate::random::Random;
+use crate::schedule::Schedule;
 use crate::time::{Time, nanos};
 
 /// What one failure means.
@@ -292,10 +293,17 @@ impl Default for Limits<'_> {
 pub struct Call<P> {
     policy: P,
     failures: u64,
+    waits: Waits,
+    started: Time,
+}
+
+/// What the waits so far have left behind.
+#[derive(Clone, Copy, Debug)]
+struct Waits {
     /// What the source gave last; zero before the first delay.
     previous: u64,
-    waited: u64,
-    started: Time,
+    /// The sum of them.
+    total: u64,
 }
 
 impl<P> Call<P> {
@@ -308,7 +316,7 @@ impl<P> Call<P> {
     /// ```
     #[inline]
     pub const fn new(policy: P, now: Time) -> Self {
-        Self { policy, failures: 0, previous: 0, waited: 0, started: now }
+        Self { policy, failures: 0, waits: Waits { previous: 0, total: 0 }, started: now }
     }
 
     /// Moves the start of the first attempt to `now`, for a driver that is built before it runs.
@@ -343,7 +351,7 @@ impl<P> Call<P> {
     /// assert_eq!(Policy::DEFAULT.start(Time::ZERO).waited(), Duration::ZERO);
     /// ```
     pub const fn waited(&self) -> Duration {
-        Duration::from_nanos(self.waited)
+        Duration::from_nanos(self.waits.total)
     }
 
     /// When the first attempt started.
@@ -453,44 +461,72 @@ impl<P: AsPolicy> Call<P> {
         if !instant && n >= policy.retries() {
             return Decision::Stop(Stop::AttemptsSpent);
         }
-        let delay = match classify() {
-            Verdict::Stop => return Decision::Stop(Stop::Rejected),
-            Verdict::Retry if instant => return Decision::Wait(Duration::ZERO),
-            Verdict::Retry => policy.backoff().next(n, &mut self.previous, random),
-            Verdict::RetryAfter(dictated) => {
-                if nanos(dictated) > limits.retry_after_max {
-                    return Decision::Stop(Stop::RetryAfterTooLong);
-                }
-                nanos(dictated)
+        match classify() {
+            Verdict::Stop => Decision::Stop(Stop::Rejected),
+            Verdict::Retry if instant => Decision::Wait(Duration::ZERO),
+            verdict => {
+                let started = self.started;
+                let (decision, waits) =
+                    weigh(policy, limits, now, started, n, self.waits, verdict, random);
+                self.waits = waits;
+                decision
             }
-        };
-        self.admit(limits, now, delay)
+        }
     }
+}
 
-    /// Limits always win, also over a dictated delay.
-    #[inline]
-    fn admit(&mut self, limits: &Limits<'_>, now: impl FnOnce() -> Time, delay: u64) -> Decision {
-        let policy = self.policy.as_policy();
-        let within = policy.within_nanos().min(limits.within);
-        let timed = within != NO_LIMIT || limits.need_time();
-        let now = if timed { now() } else { Time::ZERO };
-        if within != NO_LIMIT {
-            let elapsed = now.as_nanos().saturating_sub(self.started.as_nanos());
-            if elapsed.saturating_add(delay) >= within {
-                return Decision::Stop(Stop::Deadline);
-            }
+/// The wait that a verdict means, if the limits allow it.
+///
+/// Out of line and without a reference to the call: what follows is a sleep, and what comes before
+/// may be a loop without one, whose state then stays in registers.
+#[inline(never)]
+#[expect(clippy::too_many_arguments, reason = "a struct of them would have to be in memory")]
+fn weigh<S: Schedule>(
+    policy: &Policy<S>,
+    limits: &Limits<'_>,
+    now: impl FnOnce() -> Time,
+    started: Time,
+    n: u64,
+    mut waits: Waits,
+    verdict: Verdict,
+    random: &mut impl Random,
+) -> (Decision, Waits) {
+    let delay = match verdict {
+        Verdict::RetryAfter(dictated) if nanos(dictated) > limits.retry_after_max => {
+            return (Decision::Stop(Stop::RetryAfterTooLong), waits);
         }
-        let waited = self.waited.saturating_add(delay);
-        if waited > policy.wait_budget_nanos().min(limits.wait_budget) {
-            return Decision::Stop(Stop::WaitBudget);
-        }
-        #[cfg(target_has_atomic = "64")]
-        if let Some(budget) = limits.budget {
-            if !budget.withdraw(now) {
-                return Decision::Stop(Stop::Budget);
-            }
-        }
-        self.waited = waited;
-        Decision::Wait(Duration::from_nanos(delay))
+        Verdict::RetryAfter(dictated) => nanos(dictated),
+        _ => policy.backoff().next(n, &mut waits.previous, random),
+    };
+    let total = waits.total.saturating_add(delay);
+    match refusal(policy, limits, now, started, delay, total) {
+        Some(reason) => (Decision::Stop(reason), waits),
+        None => (Decision::Wait(Duration::from_nanos(delay)), Waits { total, ..waits }),
     }
+}
+
+/// Limits always win, also over a dictated delay.
+fn refusal<S>(
+    policy: &Policy<S>,
+    limits: &Limits<'_>,
+    now: impl FnOnce() -> Time,
+    started: Time,
+    delay: u64,
+    total: u64,
+) -> Option<Stop> {
+    let within = policy.within_nanos().min(limits.within);
+    let timed = within != NO_LIMIT || limits.need_time();
+    let now = if timed { now() } else { Time::ZERO };
+    let elapsed = now.as_nanos().saturating_sub(started.as_nanos());
+    if within != NO_LIMIT && elapsed.saturating_add(delay) >= within {
+        return Some(Stop::Deadline);
+    }
+    if total > policy.wait_budget_nanos().min(limits.wait_budget) {
+        return Some(Stop::WaitBudget);
+    }
+    #[cfg(target_has_atomic = "64")]
+    if limits.budget.is_some_and(|budget| !budget.withdraw(now)) {
+        return Some(Stop::Budget);
+    }
+    None
 }

@@ -91,7 +91,7 @@ pub trait Bounds {
     #[doc(hidden)]
     fn spent(paid: &mut Self::Paid);
     #[doc(hidden)]
-    fn limits(&self) -> Limits<'_>;
+    fn limits(&self) -> &Limits<'_>;
     #[doc(hidden)]
     fn tolerance(&self) -> Duration;
     #[doc(hidden)]
@@ -124,8 +124,8 @@ impl Bounds for Unbounded {
     fn spent(_paid: &mut ()) {}
 
     #[inline]
-    fn limits(&self) -> Limits<'_> {
-        Limits::new()
+    fn limits(&self) -> &Limits<'_> {
+        const { &Limits::new() }
     }
 
     #[inline]
@@ -158,8 +158,8 @@ impl<'b> Bounds for Bounded<'b> {
     }
 
     #[inline]
-    fn limits(&self) -> Limits<'_> {
-        self.limits
+    fn limits(&self) -> &Limits<'_> {
+        &self.limits
     }
 
     #[inline]

@@ -214,9 +214,9 @@ where
                     Ok(permit) => permit,
                     Err(refused) => return self.refused(refused, &mut ledger),
                 };
-                let attempt = (self.operation)();
                 let deadline = if G::CUTS { self.session.deadline() } else { None };
-                let delay = match self.guard.attempt(attempt, &self.clock, deadline).await {
+                let attempt = self.guard.attempt((self.operation)(), &self.clock, deadline);
+                let delay = match attempt.await {
                     Ok(value) => {
                         permit.succeeded();
                         return self.end(&mut ledger, Ok(value), None);

@@ -70,7 +70,7 @@ impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
 
     #[inline]
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.call.deadline(&self.bounds.limits())
+        self.call.deadline(self.bounds.limits())
     }
 
     /// An attempt failed, with an error of the operation's or, where it timed out, without one.
@@ -90,7 +90,7 @@ impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
             return Decision::Stop(Stop::AttemptsSpent);
         }
         let (classify, limits) = (&mut self.classify, self.bounds.limits());
-        let decision = self.call.failed_under(&limits, now, || verdict(classify), &mut self.random);
+        let decision = self.call.failed_under(limits, now, || verdict(classify), &mut self.random);
         if let Decision::Wait(delay) = decision {
             let event = Event {
                 attempt: self.call.failures(),
