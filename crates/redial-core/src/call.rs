@@ -465,9 +465,8 @@ impl<P: AsPolicy> Call<P> {
             Verdict::Stop => Decision::Stop(Stop::Rejected),
             Verdict::Retry if instant => Decision::Wait(Duration::ZERO),
             verdict => {
-                let started = self.started;
-                let (decision, waits) =
-                    weigh(policy, limits, now, started, n, self.waits, verdict, random);
+                let before = (self.started, self.waits);
+                let (decision, waits) = weigh(policy, limits, now, n, before, verdict, random);
                 self.waits = waits;
                 decision
             }
@@ -480,14 +479,12 @@ impl<P: AsPolicy> Call<P> {
 /// Out of line and without a reference to the call: what follows is a sleep, and what comes before
 /// may be a loop without one, whose state then stays in registers.
 #[inline(never)]
-#[expect(clippy::too_many_arguments, reason = "a struct of them would have to be in memory")]
 fn weigh<S: Schedule>(
     policy: &Policy<S>,
     limits: &Limits<'_>,
     now: impl FnOnce() -> Time,
-    started: Time,
     n: u64,
-    mut waits: Waits,
+    (started, mut waits): (Time, Waits),
     verdict: Verdict,
     random: &mut impl Random,
 ) -> (Decision, Waits) {

@@ -261,12 +261,29 @@ where
         self.drive(History::open())
     }
 
+    #[inline]
+    fn drive<J: Ledger<G::Error<E>>>(self, ledger: J) -> J::Output<T> {
+        if self.session.is_timed(J::TIMED) {
+            self.drive_timed(ledger)
+        } else {
+            self.drive_from(Time::ZERO, ledger)
+        }
+    }
+
+    /// Apart, so that a call which does not look at the time has no room for it.
+    #[inline(never)]
+    fn drive_timed<J: Ledger<G::Error<E>>>(self, ledger: J) -> J::Output<T> {
+        let started = self.clock.now();
+        self.drive_from(started, ledger)
+    }
+
     /// The session is moved into the loop only after the first failure: a call that succeeds at
     /// once then need not even write down that it began.
-    #[inline]
-    fn drive<J: Ledger<G::Error<E>>>(mut self, mut ledger: J) -> J::Output<T> {
+    #[inline(always)]
+    fn drive_from<J: Ledger<G::Error<E>>>(mut self, started: Time, mut ledger: J) -> J::Output<T> {
         let now = || self.clock.now();
-        self.session.start(J::TIMED, now);
+        self.session.call.start_at(started);
+        self.session.deposit();
         let mut attempt = Attempt { number: 1, deadline: self.session.deadline(), now: &now };
         let mut permit = match self.guard.admit(now) {
             Ok(permit) => permit,

@@ -1,6 +1,7 @@
 //! The door to time: what the async loop asks for.
 
 use core::future::Future;
+use core::task::Poll;
 use core::time::Duration;
 
 use redial_core::Time;
@@ -82,17 +83,15 @@ impl<K: Clock> Clock for std::sync::Arc<K> {
 }
 
 /// Gives the other tasks a turn: what a zero delay is. No timer is involved.
-pub(crate) async fn yield_now() {
+pub(crate) fn yield_now() -> impl Future<Output = ()> {
     let mut yielded = false;
-    core::future::poll_fn(|context| {
-        if yielded {
-            return core::task::Poll::Ready(());
+    core::future::poll_fn(move |context| {
+        if core::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
         }
-        yielded = true;
         context.waker().wake_by_ref();
-        core::task::Poll::Pending
+        Poll::Pending
     })
-    .await;
 }
 
 /// `delay`, or up to `tolerance` longer so that the wake-up falls on a multiple of the tolerance.

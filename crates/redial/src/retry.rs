@@ -221,21 +221,12 @@ where
                         permit.succeeded();
                         return self.end(&mut ledger, Ok(value), None);
                     }
-                    Err(error) => {
-                        let decision = failed(&mut self.session, &self.guard, &self.clock, &error);
-                        if decision != Decision::Stop(Stop::Rejected) {
-                            permit.failed(|| self.clock.now());
+                    Err(error) => match self.failed(error, &mut permit, &mut ledger) {
+                        Ok(delay) => delay,
+                        Err((error, reason)) => {
+                            return self.end(&mut ledger, Err(error), Some(reason));
                         }
-                        match decision {
-                            Decision::Wait(delay) => {
-                                ledger.record(self.session.call.failures(), error);
-                                delay
-                            }
-                            Decision::Stop(reason) => {
-                                return self.end(&mut ledger, Err(error), Some(reason));
-                            }
-                        }
-                    }
+                    },
                 };
                 let mut paid = self.session.bounds.paid();
                 if is_skipped(delay) {
@@ -259,6 +250,31 @@ where
         self.end(ledger, Err(error), Some(Stop::BreakerOpen))
     }
 
+    /// How long to wait after a failure, or the error that the call ends with, and why. The error
+    /// goes in and out by value: one that the loop lent out would be kept through the wait.
+    #[cold]
+    fn failed<J: Ledger<G::Error<E>>>(
+        &mut self,
+        error: G::Error<E>,
+        permit: &mut G::Permit,
+        ledger: &mut J,
+    ) -> Result<Duration, (G::Error<E>, Stop)> {
+        let own = G::operation_error(&error);
+        let timed_out = self.guard.timeout_verdict();
+        let verdict = |classify: &mut C| own.map_or(timed_out, |error| classify.verdict(error));
+        let decision = self.session.failed(|| self.clock.now(), own, verdict);
+        if decision != Decision::Stop(Stop::Rejected) {
+            permit.failed(|| self.clock.now());
+        }
+        match decision {
+            Decision::Stop(reason) => Err((error, reason)),
+            Decision::Wait(delay) => {
+                ledger.record(self.session.call.failures(), error);
+                Ok(delay)
+            }
+        }
+    }
+
     fn sleep(&self, delay: Duration) -> K::Sleep {
         self.clock.sleep(self.session.sleep_length(|| self.clock.now(), delay))
     }
@@ -272,34 +288,6 @@ where
     ) -> J::Output<T> {
         self.session.end(ledger, result, reason, || self.clock.now())
     }
-}
-
-/// What to do about an error of a call.
-#[cold]
-fn failed<P, E, C, H, L, G, K, R>(
-    session: &mut Session<P, C, H, L, R>,
-    guard: &G,
-    clock: &K,
-    error: &G::Error<E>,
-) -> Decision
-where
-    P: AsPolicy,
-    C: Classify<E>,
-    H: Hook<E>,
-    L: Bounds,
-    G: Guard,
-    K: Clock,
-    R: Random,
-{
-    let own = G::operation_error(error);
-    session.failed(
-        || clock.now(),
-        own,
-        |classify| match own {
-            Some(error) => classify.verdict(error),
-            None => guard.timeout_verdict(),
-        },
-    )
 }
 
 impl<P, Op, Fut, T, E, G, K, C, H, L, R, Run> Retry<Parts<Op, G, K, Session<P, C, H, L, R>>, Run>

@@ -55,17 +55,23 @@ impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
     /// The first attempt is about to start.
     #[inline]
     pub(crate) fn start(&mut self, timed: bool, now: impl FnOnce() -> Time) {
-        if timed || telemetry::ENABLED || self.needs_time() {
+        if self.is_timed(timed) {
             self.call.start_at(now());
         }
+        self.deposit();
+    }
+
+    #[inline]
+    pub(crate) fn deposit(&self) {
         if let Some(budget) = self.bounds.limits().shared_budget() {
             budget.deposit();
         }
     }
 
+    /// Whether the time of the start will be asked for.
     #[inline]
-    fn needs_time(&self) -> bool {
-        self.call.needs_time() || self.bounds.limits().need_time()
+    pub(crate) fn is_timed(&self, timed: bool) -> bool {
+        timed || telemetry::ENABLED || self.call.needs_time() || self.bounds.limits().need_time()
     }
 
     #[inline]
