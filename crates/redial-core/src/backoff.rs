@@ -531,7 +531,7 @@ impl<S> Backoff<S> {
 impl<S: Schedule> Backoff<S> {
     /// Delay `n`, in nanoseconds; `previous` is what the source gave last, and becomes what it
     /// gives now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&self, n: u64, previous: &mut u64, random: &mut impl Random) -> u64 {
         let given = self.source.delay_nanos(n, *previous, &self.caps, random);
         *previous = given;
@@ -542,11 +542,16 @@ impl<S: Schedule> Backoff<S> {
         }
     }
 
-    #[inline(never)]
+    #[inline]
     fn walk(&self, given: u64, random: &mut impl Random) -> u64 {
+        rare();
         self.modifiers().iter().fold(given, |delay, modifier| modifier.apply(delay, random))
     }
 }
+
+/// Tells the compiler which way a branch seldom goes.
+#[cold]
+fn rare() {}
 
 impl Shape {
     const fn of(modifiers: &[Modifier]) -> Self {

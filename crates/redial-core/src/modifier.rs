@@ -31,6 +31,7 @@ impl Modifier {
     }
 
     /// The range that a delay of `g` becomes; one point for a bound.
+    #[inline(never)]
     pub(crate) const fn range(&self, g: u64) -> (u64, u64) {
         match *self {
             Self::Min(m) => {
@@ -58,6 +59,7 @@ impl Modifier {
 
     /// The delay that a delay of `g` becomes. A jitter draws one word, also where its range has
     /// one point.
+    #[inline]
     pub(crate) fn apply(&self, g: u64, random: &mut impl Random) -> u64 {
         let (low, high) = self.range(g);
         if self.is_jitter() { pick(low, high, random.word()) } else { low }

@@ -317,17 +317,32 @@ pub struct Delays<'p, S, R> {
     random: R,
 }
 
-impl<S: Schedule, R: Random> Iterator for Delays<'_, S, R> {
-    type Item = Duration;
-
-    #[inline]
-    fn next(&mut self) -> Option<Duration> {
+impl<S: Schedule, R: Random> Delays<'_, S, R> {
+    /// The next delay in nanoseconds, the engine's own unit: for simulators, and whoever else
+    /// counts in them.
+    ///
+    /// ```
+    /// use redial_core::{Policy, SplitMix64};
+    /// let mut delays = Policy::DEFAULT.delays(SplitMix64::new(42));
+    /// assert_eq!(delays.next_nanos(), Some(741_564_879));
+    /// ```
+    #[inline(always)]
+    pub fn next_nanos(&mut self) -> Option<u64> {
         if self.n >= self.policy.retries {
             return None;
         }
         let delay = self.policy.backoff.next(self.n, &mut self.previous, &mut self.random);
         self.n += 1;
-        Some(Duration::from_nanos(delay))
+        Some(delay)
+    }
+}
+
+impl<S: Schedule, R: Random> Iterator for Delays<'_, S, R> {
+    type Item = Duration;
+
+    #[inline]
+    fn next(&mut self) -> Option<Duration> {
+        self.next_nanos().map(Duration::from_nanos)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -114,13 +114,17 @@ impl Source {
         }
     }
 
+    const fn draws(&self) -> bool {
+        matches!(self.kind, Kind::Decorrelated { .. })
+    }
+
     /// What is not known beforehand.
     #[cold]
     #[inline(never)]
-    fn work_out(&self, n: u64, previous: u64, caps: &Caps, random: &mut impl Random) -> u64 {
+    fn work_out(&self, n: u64, previous: u64, caps: &Caps, word: u64) -> u64 {
         match self.kind {
             Kind::Decorrelated { base, cap } => {
-                decorrelated(base, or(caps.first_max, cap), previous, random.word())
+                decorrelated(base, or(caps.first_max, cap), previous, word)
             }
             _ => self.beyond(n, caps.first_max),
         }
@@ -165,7 +169,7 @@ impl Schedule for Source {
         Duration::from_nanos(self.delay_nanos(n.into(), nanos(previous), &caps, random))
     }
 
-    #[inline]
+    #[inline(always)]
     fn delay_nanos(&self, n: u64, previous: u64, caps: &Caps, random: &mut impl Random) -> u64 {
         if n < self.known {
             self.first[n as usize % FIRST]
@@ -173,7 +177,9 @@ impl Schedule for Source {
             // What is above the cap will be cut to it, so it need not be worked out.
             caps.leading
         } else {
-            self.work_out(n, previous, caps, random)
+            // A word, not the generator: one that is lent out has to be in memory.
+            let word = if self.draws() { random.word() } else { 0 };
+            self.work_out(n, previous, caps, word)
         }
     }
 }

@@ -53,7 +53,7 @@ pub fn retry<P, T, E>(policy: P, mut operation: impl FnMut() -> Result<T, E>) ->
 where
     P: AsPolicy,
 {
-    call(policy, |_| operation()).run()
+    call(policy, move |_| operation()).run()
 }
 
 /// A call with options: say more about it, then [`run`](BlockingCall::run) it. The operation is told
