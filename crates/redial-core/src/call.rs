@@ -31,8 +31,9 @@ pub enum Verdict {
     Stop,
     /// Worth another attempt, after the policy's delay.
     Retry,
-    /// Worth another attempt after exactly this long, because the server said so. It draws no word
-    /// and leaves the policy's schedule where it is. The limits of the call still hold.
+    /// Worth another attempt after exactly this long, because the server said so. It takes the
+    /// place of the policy's delay for this attempt and draws no word. The limits of the call
+    /// still hold.
     RetryAfter(Duration),
 }
 

@@ -15,11 +15,11 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::sync::OnceLock;
 use std::time::Instant;
 
 use redial_core::{AsPolicy, Breaker, Budget, Decision, Random, SplitMix64, Stop, Time, Verdict};
 
+use crate::clock::time_of;
 use crate::guard::{Admission, Guard, Guarded, Open};
 use crate::options::{
     Always, Bounded, Bounds, Classify, Hook, Judge, Nobody, OnRetry, Unbounded, When,
@@ -177,8 +177,7 @@ pub struct StdClock;
 
 impl Clock for StdClock {
     fn now(&self) -> Time {
-        static ORIGIN: OnceLock<Instant> = OnceLock::new();
-        Time::ZERO.after(ORIGIN.get_or_init(Instant::now).elapsed())
+        time_of(Instant::now())
     }
 
     fn sleep(&self, duration: Duration) {

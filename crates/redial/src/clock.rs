@@ -3,6 +3,8 @@
 use core::future::Future;
 use core::task::Poll;
 use core::time::Duration;
+use std::sync::OnceLock;
+use std::time::Instant;
 
 use redial_core::Time;
 
@@ -80,6 +82,20 @@ impl<K: Clock> Clock for std::sync::Arc<K> {
     fn sleep(&self, duration: Duration) -> Self::Sleep {
         (**self).sleep(duration)
     }
+}
+
+/// An instant of the operating system's monotonic clock as a [`Time`]: the same for all clocks of
+/// this crate, because calls on different clocks may share a breaker or a budget.
+///
+/// The first instant that anybody reads is two years after the origin, for another runtime's
+/// paused clock may be behind it.
+pub(crate) fn time_of(instant: Instant) -> Time {
+    const FIRST: u64 = 1 << 56;
+    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+    let origin = *ORIGIN.get_or_init(|| instant);
+    let ahead = Time::from_nanos(FIRST).after(instant.saturating_duration_since(origin));
+    let behind = Time::ZERO.after(origin.saturating_duration_since(instant)).as_nanos();
+    Time::from_nanos(ahead.as_nanos().saturating_sub(behind))
 }
 
 /// Gives the other tasks a turn: what a zero delay is. No timer is involved.

@@ -74,6 +74,7 @@
 pub mod blocking;
 mod clock;
 mod guard;
+pub mod guide;
 #[cfg(feature = "http")]
 pub mod http;
 mod options;

@@ -136,7 +136,7 @@ impl<T, E> Outcome<T, E> {
     }
 
     /// The attempts' errors with their numbers: the first eight and the last eight, the one in
-    /// `result` included.
+    /// `result` included. A call that a breaker refused before it ran has none.
     ///
     /// ```
     /// use redial::{Backoff, blocking};
@@ -147,6 +147,7 @@ impl<T, E> Outcome<T, E> {
     /// ```
     pub fn errors(&self) -> impl Iterator<Item = (u32, &E)> {
         let last = self.result.as_ref().err().map(|error| (self.attempts, error));
+        let last = last.filter(|(attempt, _)| *attempt > 0);
         self.history.iter().chain(last)
     }
 }

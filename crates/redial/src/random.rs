@@ -34,5 +34,5 @@ impl Random for ThreadRandom {
 /// hash of anything is then a random word.
 #[cold]
 fn seeded() -> SplitMix64 {
-    SplitMix64::new(RandomState::new().hash_one(std::process::id()))
+    SplitMix64::new(RandomState::new().hash_one(()))
 }

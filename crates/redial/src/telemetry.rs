@@ -1,6 +1,6 @@
 //! Events and numbers for the world outside, where a feature asks for them.
 //!
-//! The names are stable; the table is in the crate's documentation.
+//! The names are stable; the table of them is in the guide, in `guide/observing.md`.
 
 use crate::outcome::{Event, Report};
 

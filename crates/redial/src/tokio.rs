@@ -4,13 +4,12 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::sync::OnceLock;
 
 use pin_project_lite::pin_project;
 use redial_core::Time;
 use tokio::time::{Instant, Sleep};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, time_of};
 
 /// Tokio's clock. It follows `tokio::time::pause`, so a test with `start_paused` never sleeps.
 ///
@@ -26,20 +25,11 @@ use crate::clock::Clock;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokioClock;
 
-/// Where the first instant that anybody reads is put: two years after the origin, because another
-/// runtime's paused clock may be behind it.
-const FIRST: u64 = 1 << 56;
-
 impl Clock for TokioClock {
     type Sleep = TokioSleep;
 
     fn now(&self) -> Time {
-        static ORIGIN: OnceLock<Instant> = OnceLock::new();
-        let now = Instant::now();
-        let origin = *ORIGIN.get_or_init(|| now);
-        let ahead = Time::from_nanos(FIRST).after(now.saturating_duration_since(origin));
-        let behind = Time::ZERO.after(origin.saturating_duration_since(now)).as_nanos();
-        Time::from_nanos(ahead.as_nanos().saturating_sub(behind))
+        time_of(Instant::now().into_std())
     }
 
     fn sleep(&self, duration: Duration) -> TokioSleep {

@@ -32,12 +32,13 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 
 use pin_project_lite::pin_project;
-use redial_core::{AsPolicy, Budget, Decision, Time, Verdict};
+use redial_core::{AsPolicy, Budget, Decision, Stop, Time, Verdict};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::clock::Clock;
 use crate::options::{Bounded, Bounds, Nobody, Unbounded};
+use crate::outcome::Forget;
 use crate::random::ThreadRandom;
 use crate::retry::new_session;
 use crate::session::Session;
@@ -355,8 +356,12 @@ where
                 }
                 StateProjection::Yielding => State::Readying,
                 StateProjection::Readying => {
+                    if let Err(error) = core::task::ready!(this.inner.poll_ready(context)) {
+                        // No attempt follows, so the retry is not spent: dropping refunds it.
+                        end(this.session, || this.clock.now(), Some(Stop::Rejected));
+                        return Poll::Ready(Err(error));
+                    }
                     *this.paid = false;
-                    core::task::ready!(this.inner.poll_ready(context))?;
                     State::Calling { attempt: this.inner.call(this.request.clone()) }
                 }
             };
@@ -376,17 +381,25 @@ where
     C: Judge<Response, Error>,
     L: Bounds,
 {
-    let failure = session.classify.judge(result);
-    let (outcome, reason) = match failure {
-        None => (Ok(()), None),
+    let reason = match session.classify.judge(result) {
+        None => None,
         Some(verdict) => match session.failed(&now, Some(&()), |_| verdict) {
             Decision::Wait(delay) => return Some(session.sleep_length(now, delay)),
-            Decision::Stop(reason) => (Err(()), Some(reason)),
+            Decision::Stop(reason) => Some(reason),
         },
     };
-    let ended: Result<(), ()> = session.end(&mut crate::outcome::Forget, outcome, reason, now);
-    let _ = ended;
+    end(session, now, reason);
     None
+}
+
+/// Tells whoever listens that the request is over.
+fn end<P: AsPolicy, C, L: Bounds>(
+    session: &LayerSession<P, C, L>,
+    now: impl FnOnce() -> Time,
+    reason: Option<Stop>,
+) {
+    let result = if reason.is_none() { Ok(()) } else { Err(()) };
+    let _: Result<(), ()> = session.end(&mut Forget, result, reason, now);
 }
 
 impl<Inner, Request, K, P, C, L> fmt::Debug for RetryFuture<Inner, Request, K, P, C, L>

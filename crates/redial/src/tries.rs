@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use redial_core::{AsPolicy, Budget, Decision, Random, SplitMix64, Verdict};
+use redial_core::{AsPolicy, Budget, Decision, Random, SplitMix64, Stop, Verdict};
 
 use crate::clock::{Clock, yield_now};
 use crate::options::{Always, Bounded, Bounds, Nobody, Unbounded};
@@ -70,7 +70,7 @@ pub fn tries_on<K: Clock, P: AsPolicy>(
     let mut session = new_session(policy);
     // What limits it may be given is not known yet, so the start is taken down in any case.
     session.start(true, || clock.now());
-    Tries { clock, session }
+    Tries { clock, session, reason: None }
 }
 
 /// What [`tries`](crate::tries) makes.
@@ -88,6 +88,7 @@ pub fn tries_on<K: Clock, P: AsPolicy>(
 pub struct Tries<K, S> {
     clock: K,
     session: S,
+    reason: Option<Stop>,
 }
 
 impl<P, L, K, R> Tries<K, Session<P, Always, Nobody, L, R>>
@@ -133,7 +134,10 @@ where
         let now = || self.clock.now();
         let delay = match self.session.failed(now, Some(&error), |_| verdict) {
             Decision::Wait(delay) => delay,
-            Decision::Stop(_) => return Err(error),
+            Decision::Stop(reason) => {
+                self.reason = Some(reason);
+                return Err(error);
+            }
         };
         drop(error);
         let mut paid = self.session.bounds.paid();
@@ -144,6 +148,20 @@ where
         }
         L::spent(&mut paid);
         Ok(())
+    }
+
+    /// Why it gave the error back; `None` until then.
+    ///
+    /// ```
+    /// use redial::{Policy, Stop, Verdict, tries};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let mut tries = tries(&Policy::DEFAULT);
+    /// assert_eq!(tries.judged("not found", Verdict::Stop).await, Err("not found"));
+    /// assert_eq!(tries.reason(), Some(Stop::Rejected));
+    /// # }
+    /// ```
+    pub fn reason(&self) -> Option<Stop> {
+        self.reason
     }
 
     /// The number of the attempt that runs now, from 1.
@@ -179,7 +197,7 @@ where
         L: 'n,
     {
         let set = |bounds: &mut Bounded<'n>| bounds.limits = bounds.limits.within(within);
-        Tries { clock: self.clock, session: self.session.bounded(set) }
+        Tries { clock: self.clock, reason: self.reason, session: self.session.bounded(set) }
     }
 
     /// The sum of all waits stays within this.
@@ -202,7 +220,7 @@ where
         L: 'n,
     {
         let set = |bounds: &mut Bounded<'n>| bounds.limits = bounds.limits.wait_budget(wait_budget);
-        Tries { clock: self.clock, session: self.session.bounded(set) }
+        Tries { clock: self.clock, reason: self.reason, session: self.session.bounded(set) }
     }
 
     /// A delay that a verdict dictates gives the error back if it is longer than this. 120 s
@@ -227,7 +245,7 @@ where
         let set = |bounds: &mut Bounded<'n>| {
             bounds.limits = bounds.limits.max_retry_after(max_retry_after)
         };
-        Tries { clock: self.clock, session: self.session.bounded(set) }
+        Tries { clock: self.clock, reason: self.reason, session: self.session.bounded(set) }
     }
 
     /// Leave to wake up to this much late; see [`Retry::tolerance`](crate::Retry::tolerance).
@@ -248,7 +266,27 @@ where
         L: 'n,
     {
         let set = |bounds: &mut Bounded<'n>| bounds.tolerance = tolerance;
-        Tries { clock: self.clock, session: self.session.bounded(set) }
+        Tries { clock: self.clock, reason: self.reason, session: self.session.bounded(set) }
+    }
+
+    /// The call's name in traces and metrics.
+    ///
+    /// ```
+    /// use redial::{Policy, tries};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let tries = tries(&Policy::DEFAULT).name("read-page");
+    /// # assert_eq!(tries.attempt(), 1);
+    /// # }
+    /// ```
+    pub fn name<'n>(
+        self,
+        name: &'static str,
+    ) -> Tries<K, Session<P, Always, Nobody, Bounded<'n>, R>>
+    where
+        L: 'n,
+    {
+        let set = |bounds: &mut Bounded<'n>| bounds.name = name;
+        Tries { clock: self.clock, reason: self.reason, session: self.session.bounded(set) }
     }
 
     /// Pays for each retry from a budget that many calls share.
@@ -272,6 +310,7 @@ where
         budget.deposit();
         Tries {
             clock: self.clock,
+            reason: self.reason,
             session: self.session.bounded(|bounds| bounds.limits = bounds.limits.budget(budget)),
         }
     }
@@ -299,6 +338,6 @@ where
     /// # }
     /// ```
     pub fn rng<N: Random>(self, random: N) -> Tries<K, Session<P, Always, Nobody, L, N>> {
-        Tries { clock: self.clock, session: self.session.with_random(random) }
+        Tries { clock: self.clock, reason: self.reason, session: self.session.with_random(random) }
     }
 }

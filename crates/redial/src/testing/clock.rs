@@ -53,6 +53,17 @@ impl ManualClock {
         Self::default()
     }
 
+    /// The time that it shows.
+    ///
+    /// ```
+    /// use redial::{Breaker, BreakerState, testing::ManualClock};
+    /// let (clock, breaker) = (ManualClock::new(), Breaker::new());
+    /// assert_eq!(breaker.state(clock.now()), BreakerState::Closed { failures: 0 });
+    /// ```
+    pub fn now(&self) -> Time {
+        self.state().now
+    }
+
     /// How far it has been moved since it was made.
     ///
     /// ```
