@@ -263,7 +263,8 @@ where
         let timed_out = self.guard.timeout_verdict();
         let verdict = |classify: &mut C| own.map_or(timed_out, |error| classify.verdict(error));
         let decision = self.session.failed(|| self.clock.now(), own, verdict);
-        if decision != Decision::Stop(Stop::Rejected) {
+        // An error that another attempt would meet again says nothing about the service.
+        if decision != Decision::Stop(Stop::Rejected) || own.is_none() {
             permit.failed(|| self.clock.now());
         }
         match decision {

@@ -171,7 +171,8 @@ impl ManualClock {
     #[track_caller]
     fn advance_to_next_timer(&self) {
         let state = self.state();
-        let next = state.timers.iter().map(|(_, at, _)| *at).min();
+        let awaited = state.timers.iter().filter(|(_, _, waker)| waker.is_some());
+        let next = awaited.map(|(_, at, _)| *at).min();
         let wait = next.map(|at| at.since(state.now));
         drop(state);
         match wait {

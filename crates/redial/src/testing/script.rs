@@ -3,7 +3,7 @@
 use core::fmt;
 use core::future::{Ready, ready};
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An operation whose results are written down beforehand.
 ///
@@ -18,7 +18,13 @@ use std::sync::{Mutex, PoisonError};
 /// assert!(script.is_done());
 /// ```
 pub struct Script<T, E> {
-    lines: Mutex<(VecDeque<Result<T, E>>, usize)>,
+    lines: Mutex<Lines<T, E>>,
+}
+
+struct Lines<T, E> {
+    left: VecDeque<Result<T, E>>,
+    length: usize,
+    calls: usize,
 }
 
 impl<T, E> Script<T, E> {
@@ -30,7 +36,9 @@ impl<T, E> Script<T, E> {
     /// assert_eq!(script.call(), Err("once"));
     /// ```
     pub fn new(results: impl IntoIterator<Item = Result<T, E>>) -> Self {
-        Self { lines: Mutex::new((results.into_iter().collect(), 0)) }
+        let left: VecDeque<_> = results.into_iter().collect();
+        let length = left.len();
+        Self { lines: Mutex::new(Lines { left, length, calls: 0 }) }
     }
 
     /// The next result, for a blocking call.
@@ -46,16 +54,17 @@ impl<T, E> Script<T, E> {
     /// to.
     #[track_caller]
     pub fn call(&self) -> Result<T, E> {
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.1 += 1;
-        let calls = lines.1;
-        match lines.0.pop_front() {
-            Some(result) => result,
-            None => {
-                drop(lines);
-                panic!("the script has {} results, and this is call {calls}", calls - 1)
-            }
-        }
+        let mut lines = self.lines();
+        lines.calls += 1;
+        let (length, calls) = (lines.length, lines.calls);
+        let next = lines.left.pop_front();
+        drop(lines);
+        next.unwrap_or_else(|| panic!("the script has {length} results, and this is call {calls}"))
+    }
+
+    /// A call that panicked at the end of the script has left nothing half done.
+    fn lines(&self) -> MutexGuard<'_, Lines<T, E>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next result, for an async call.
@@ -82,7 +91,7 @@ impl<T, E> Script<T, E> {
     /// assert_eq!(Script::<(), ()>::new([]).calls(), 0);
     /// ```
     pub fn calls(&self) -> usize {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).1
+        self.lines().calls
     }
 
     /// Whether all of it was played.
@@ -92,7 +101,7 @@ impl<T, E> Script<T, E> {
     /// assert!(!Script::<_, ()>::new([Ok(1)]).is_done());
     /// ```
     pub fn is_done(&self) -> bool {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).0.is_empty()
+        self.lines().left.is_empty()
     }
 }
 
