@@ -145,7 +145,7 @@ const fn warn_of_counts(reader: &mut Reader<'_>, backoff: &Backoff) {
     let retries = reader.retries;
     if retries == u32::MAX {
         let timed = reader.within != NO_LIMIT;
-        let instant = backoff.is_instant();
+        let instant = never_waits(reader, backoff);
         if !timed && (reader.wait_budget == NO_LIMIT || instant) {
             reader.push(Kind::Unbounded, place, "", "");
             if instant {
@@ -166,6 +166,18 @@ const fn warn_of_counts(reader: &mut Reader<'_>, backoff: &Backoff) {
             reader.diagnostics.push(unused.values(length as u64, retries as u64));
         }
     }
+}
+
+/// Whether no delay is ever longer than nothing.
+const fn never_waits(reader: &Reader<'_>, backoff: &Backoff) -> bool {
+    let mut greatest = greatest_source(reader, backoff);
+    let modifiers = backoff.modifiers();
+    let mut i = 0;
+    while i < modifiers.len() {
+        greatest = modifiers[i].range(greatest).1;
+        i += 1;
+    }
+    greatest == 0
 }
 
 const fn warn_of_caps(reader: &mut Reader<'_>, backoff: &Backoff) {
@@ -290,9 +302,11 @@ const fn greatest_source(reader: &Reader<'_>, backoff: &Backoff) -> u64 {
             }
             greatest
         }
-        Growth::Decorrelated => match backoff.first_max() {
-            Some(max) => max,
-            None => u64::MAX,
+        Growth::Decorrelated if reader.delay == 0 => 0,
+        Growth::Decorrelated => match (backoff.first_max(), reader.uncapped) {
+            (Some(max), _) => max,
+            (None, true) => u64::MAX,
+            (None, false) => default_cap(reader.delay),
         },
         _ => backoff.source_at(reader.retries - 1),
     }

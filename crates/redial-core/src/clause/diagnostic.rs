@@ -253,7 +253,7 @@ impl Diagnostic {
             Kind::ZeroAttempts => {
                 text.str("attempts: 0 attempts would never run the operation; use 1 or more")
             }
-            Kind::Negative => self.value(text).str(" is below zero; use 0 or more"),
+            Kind::Negative => self.value(text).str(" is below zero; ").str(self.advice),
             Kind::FactorBelowOne => {
                 self.value(text).str(" is below 1, so delays would shrink; use 1 or more")
             }

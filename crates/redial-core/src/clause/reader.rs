@@ -398,7 +398,7 @@ impl<'t> Reader<'t> {
     const fn spread(&mut self, value: Span) -> Option<Modifier> {
         const RANGE: &str = "use two numbers from 0 to 10, the lower first, such as [0.5, 1.5]";
         let inside = skip_trivia(self.bytes, value.start + 1);
-        if self.bytes[inside] == b'-' {
+        if self.is_negative(inside) {
             self.push(Kind::JitterOutOfRange, value, "jitter", RANGE);
             return None;
         }
@@ -410,6 +410,10 @@ impl<'t> Reader<'t> {
             return self.refuse_spread(Number::None, value);
         }
         let from = skip_trivia(self.bytes, comma + 1);
+        if self.is_negative(from) {
+            self.push(Kind::JitterOutOfRange, value, "jitter", RANGE);
+            return None;
+        }
         let (high, close) = match scan_decimal(self.bytes, from, value.end) {
             Number::Is(high, end) => (high, skip_trivia(self.bytes, end)),
             other => return self.refuse_spread(other, value),
@@ -444,13 +448,22 @@ impl<'t> Reader<'t> {
     }
 
     const fn refuses_negative(&mut self, option: Name, value: Span) -> bool {
-        let negative = value.end - value.start > 1
-            && self.bytes[value.start] == b'-'
-            && matches!(self.bytes[value.start + 1], b'0'..=b'9' | b'.');
+        let negative = self.is_negative(value.start);
         if negative {
-            self.push(Kind::Negative, value, option.text(), "");
+            let advice = match option {
+                Name::Attempts | Name::Factor => "use 1 or more",
+                _ => "use 0 or more",
+            };
+            self.push(Kind::Negative, value, option.text(), advice);
         }
         negative
+    }
+
+    /// Whether a number with a minus before it starts here.
+    const fn is_negative(&self, at: usize) -> bool {
+        at + 1 < self.bytes.len()
+            && self.bytes[at] == b'-'
+            && matches!(self.bytes[at + 1], b'0'..=b'9' | b'.')
     }
 
     /// `end`, or where the white space and comments before it begin.
