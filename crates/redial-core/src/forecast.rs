@@ -83,7 +83,9 @@ impl Policy {
         }
         let mut n = EXACT;
         while n < count {
-            let block = (n / EXACT).min(count - n);
+            // By now a source with chance in it has settled.
+            let settled = matches!(self.backoff().source().kind(), Kind::Decorrelated { .. });
+            let block = if settled { count - n } else { (n / 256).min(count - n) };
             sum.add(self.forecast(n), self.forecast(n + (block - 1)), block);
             n += block;
         }
@@ -177,7 +179,7 @@ fn mean(chain: &[Modifier], g: u64) -> u64 {
             let (low, high) = jitter.range(g);
             bounded_mean(low, high, rest)
         }
-        _ => estimate(chain, g) as u64,
+        _ => estimate(chain, g, points(jitters(chain) - 1, 4096)) as u64,
     }
 }
 
@@ -216,26 +218,28 @@ fn uniform_mean(low: u64, high: u64, floor: u64, ceiling: u64) -> f64 {
     (from * below + to * above + (from + to) / 2.0 * (high - low - below - above)) / (high - low)
 }
 
-/// The mean of a chain with several jitters: the midpoint rule over each but the last.
-fn estimate(chain: &[Modifier], g: u64) -> f64 {
+/// How many points for each of so many jitters make no more than `work` together.
+fn points(jitters: usize, work: u32) -> u32 {
+    let fits = |points: u32| points.checked_pow(jitters as u32).is_some_and(|all| all <= work);
+    (2..=work).take_while(|points| jitters > 0 && fits(*points)).last().unwrap_or(2)
+}
+
+/// The mean of a chain with several jitters: the midpoint rule, with so many points, over each but
+/// the last.
+fn estimate(chain: &[Modifier], g: u64, points: u32) -> f64 {
     let [jitter, rest @ ..] = chain else {
         return g as f64;
     };
     if !jitter.is_jitter() {
-        return estimate(rest, jitter.range(g).0);
+        return estimate(rest, jitter.range(g).0, points);
     }
-    // Enough points for every chain, and few enough points for the longest.
-    let points = match jitters(rest) {
-        0 => return mean(chain, g) as f64,
-        1 => 256,
-        2 => 32,
-        3 => 12,
-        _ => 5,
-    };
+    if jitters(rest) == 0 {
+        return mean(chain, g) as f64;
+    }
     let (low, high) = jitter.range(g);
-    let step = (high - low) as f64 / points as f64;
-    let at = |i: u32| low + (step * (f64::from(i) + 0.5)) as u64;
-    (0..points).map(|i| estimate(rest, at(i))).sum::<f64>() / f64::from(points)
+    let step = (high - low) as f64 / f64::from(points);
+    let at = |i: u32| low.saturating_add((step * (f64::from(i) + 0.5)) as u64);
+    (0..points).map(|i| estimate(rest, at(i), points)).sum::<f64>() / f64::from(points)
 }
 
 /// How the decorrelated source's delay is distributed: equally likely values, in order. Other
@@ -297,7 +301,9 @@ impl Mix {
     }
 
     fn mean(&self, chain: &[Modifier]) -> u64 {
-        let sum: f64 = self.values.iter().map(|value| estimate(chain, *value as u64)).sum();
+        let points = points(jitters(chain).saturating_sub(1), 64);
+        let at = |value: &f64| estimate(chain, *value as u64, points);
+        let sum: f64 = self.values.iter().map(at).sum();
         (sum / Self::SIZE as f64) as u64
     }
 }
