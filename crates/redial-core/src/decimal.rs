@@ -48,9 +48,10 @@ impl Decimal {
         saturate(self.billionths as u128 * nanos as u128 / BILLION as u128)
     }
 
-    /// ⌈`self` · `nanos`⌉, saturating.
-    pub(crate) const fn of_ceil(self, nanos: u64) -> u64 {
-        saturate((self.billionths as u128 * nanos as u128).div_ceil(BILLION as u128))
+    /// ⌈`self` · `nanos`⌉ − 1, from zero, saturating.
+    pub(crate) const fn of_ceil_less_one(self, nanos: u64) -> u64 {
+        let ceil = (self.billionths as u128 * nanos as u128).div_ceil(BILLION as u128);
+        saturate(ceil.saturating_sub(1))
     }
 }
 

@@ -50,7 +50,7 @@ impl Modifier {
             }
             Self::Spread(low, high) => {
                 let least = low.of_floor(g);
-                let greatest = high.of_ceil(g).saturating_sub(1);
+                let greatest = high.of_ceil_less_one(g);
                 (least, if greatest < least { least } else { greatest })
             }
             Self::Additive(f) => (g, g.saturating_add(f.of_floor(g))),

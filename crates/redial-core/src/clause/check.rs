@@ -38,7 +38,9 @@ const fn source(reader: &Reader<'_>) -> Backoff {
         Growth::Fibonacci => Backoff::from_kind(Formula::Fibonacci { initial }),
         Growth::List(delays, length) => Backoff::new(Source::list(delays, length)),
         Growth::Decorrelated => {
-            let cap = if reader.uncapped { u64::MAX } else { default_cap(initial) };
+            // A cap that is written stands in the chain.
+            let written = reader.uncapped || writes_max(reader);
+            let cap = if written { u64::MAX } else { default_cap(initial) };
             Backoff::decorrelated_below(initial, cap)
         }
     }
