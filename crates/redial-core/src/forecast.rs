@@ -193,7 +193,7 @@ fn jitters(chain: &[Modifier]) -> usize {
 fn bounded_mean(low: u64, high: u64, bounds: &[Modifier]) -> u64 {
     let clamp = |g: u64| bounds.iter().fold(g, |g, bound| bound.range(g).0);
     let (floor, ceiling) = (clamp(0), clamp(u64::MAX));
-    if ceiling <= low || floor >= high {
+    if low == high || ceiling <= low || floor >= high {
         return low.clamp(floor, ceiling);
     }
     if high >= 1 << 62 {
@@ -307,9 +307,12 @@ impl Mix {
 
     fn mean(&self, chain: &[Modifier]) -> u64 {
         let points = points(jitters(chain).saturating_sub(1), 64);
-        let at = |value: &f64| estimate(chain, *value as u64, points);
-        let sum: f64 = self.values.iter().map(at).sum();
-        (sum / Self::SIZE as f64) as u64
+        let sum: f64 = match chain {
+            [] => self.values.iter().sum(),
+            _ => self.values.iter().map(|g| estimate(chain, (*g + 0.5) as u64, points)).sum(),
+        };
+        // A sum that should be whole may have come out a hair below it.
+        (sum / Self::SIZE as f64 * (1.0 + 1e-12) + 1e-6) as u64
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) enum Mistake {
 }
 
 impl Invalid {
-    pub(crate) const fn text(&self) -> Text<160> {
+    pub(crate) const fn text(&self) -> Text<192> {
         let text = Text::new();
         match self.0 {
             Mistake::ZeroAttempts => {

@@ -140,7 +140,21 @@ impl<const N: usize> Text<N> {
         }
         match Decimal::from_float(value) {
             Some(decimal) => self.decimal(decimal),
-            None => self.number(value as u128),
+            None if value < 1e21 => self.number(value as u128),
+            None => self.scientific(value),
+        }
+    }
+
+    /// A large float as `1.5e308`.
+    const fn scientific(self, mut value: f64) -> Self {
+        let mut exponent = 0;
+        while value >= 10.0 {
+            value /= 10.0;
+            exponent += 1;
+        }
+        match Decimal::from_float(value) {
+            Some(decimal) => self.decimal(decimal).str("e").number(exponent),
+            None => self,
         }
     }
 }
