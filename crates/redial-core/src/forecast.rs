@@ -179,7 +179,10 @@ fn mean(chain: &[Modifier], g: u64) -> u64 {
             let (low, high) = jitter.range(g);
             bounded_mean(low, high, rest)
         }
-        _ => estimate(chain, g, points(jitters(chain) - 1, 4096)) as u64,
+        [jitter, rest @ ..] => {
+            let (low, high) = jitter.range(g);
+            Cloud::uniform(low, high).mean(rest) as u64
+        }
     }
 }
 
@@ -218,40 +221,73 @@ fn uniform_mean(low: u64, high: u64, floor: u64, ceiling: u64) -> f64 {
     (from * below + to * above + (from + to) / 2.0 * (high - low - below - above)) / (high - low)
 }
 
-/// How many points for each of so many jitters make no more than `work` together.
-fn points(jitters: usize, work: u32) -> u32 {
-    let fits = |points: u32| points.checked_pow(jitters as u32).is_some_and(|all| all <= work);
-    (2..=work).take_while(|points| jitters > 0 && fits(*points)).last().unwrap_or(2)
+/// A distribution as equally likely values, in order.
+#[derive(Clone, Debug)]
+struct Cloud {
+    values: [f64; Cloud::SIZE],
 }
 
-/// The mean of a chain with several jitters: the midpoint rule, with so many points, over each but
-/// the last.
-fn estimate(chain: &[Modifier], g: u64, points: u32) -> f64 {
-    let [jitter, rest @ ..] = chain else {
-        return g as f64;
-    };
-    if !jitter.is_jitter() {
-        return estimate(rest, jitter.range(g).0, points);
+impl Cloud {
+    const SIZE: usize = 256;
+
+    /// How many points a value is drawn out to by a jitter.
+    const POINTS: usize = 8;
+
+    fn uniform(low: u64, high: u64) -> Self {
+        let step = (high - low) as f64 / Self::SIZE as f64;
+        let mut values = [0.0; Self::SIZE];
+        for (i, value) in values.iter_mut().enumerate() {
+            *value = low as f64 + step * (i as f64 + 0.5);
+        }
+        Self { values }
     }
-    if jitters(rest) == 0 {
-        return mean(chain, g) as f64;
+
+    /// The mean of what `chain` makes of it.
+    fn mean(mut self, chain: &[Modifier]) -> f64 {
+        let mut rest = chain;
+        while let ([modifier, after @ ..], true) = (rest, jitters(rest) > 1) {
+            self.apply(modifier);
+            rest = after;
+        }
+        // The last jitter and the bounds around it have a mean in closed form.
+        let mean =
+            |value: &f64| if rest.is_empty() { *value } else { mean(rest, whole(*value)) as f64 };
+        self.values.iter().map(mean).sum::<f64>() / Self::SIZE as f64
     }
-    let (low, high) = jitter.range(g);
-    let step = (high - low) as f64 / f64::from(points);
-    let at = |i: u32| low.saturating_add((step * (f64::from(i) + 0.5)) as u64);
-    (0..points).map(|i| estimate(rest, at(i), points)).sum::<f64>() / f64::from(points)
+
+    /// Every value becomes a few points of the range that the modifier makes of it; of all the
+    /// points in order, neighbours are taken together again, which keeps the mean.
+    fn apply(&mut self, modifier: &Modifier) {
+        let mut points = [0.0; Self::SIZE * Self::POINTS];
+        for (value, points) in self.values.iter().zip(points.chunks_mut(Self::POINTS)) {
+            let (low, high) = modifier.range(whole(*value));
+            let step = (high - low) as f64 / Self::POINTS as f64;
+            for (i, point) in points.iter_mut().enumerate() {
+                *point = low as f64 + step * (i as f64 + 0.5);
+            }
+        }
+        points.sort_unstable_by(f64::total_cmp);
+        for (value, points) in self.values.iter_mut().zip(points.chunks(Self::POINTS)) {
+            *value = points.iter().sum::<f64>() / Self::POINTS as f64;
+        }
+    }
+}
+
+/// The nearest number of nanoseconds.
+fn whole(value: f64) -> u64 {
+    (value + 0.5) as u64
 }
 
 /// How the decorrelated source's delay is distributed: equally likely values, in order. Other
 /// sources do not touch it.
 #[derive(Clone, Debug)]
 struct Mix {
-    values: [f64; Self::SIZE],
+    values: [f64; Cloud::SIZE],
     greatest: u64,
 }
 
 impl Mix {
-    const SIZE: usize = 256;
+    const SIZE: usize = Cloud::SIZE;
 
     /// By then the distribution has settled: from one nanosecond to 584 years the middle of it
     /// takes some 450 steps.
@@ -306,13 +342,9 @@ impl Mix {
     }
 
     fn mean(&self, chain: &[Modifier]) -> u64 {
-        let points = points(jitters(chain).saturating_sub(1), 64);
-        let sum: f64 = match chain {
-            [] => self.values.iter().sum(),
-            _ => self.values.iter().map(|g| estimate(chain, (*g + 0.5) as u64, points)).sum(),
-        };
+        let mean = Cloud { values: self.values }.mean(chain);
         // A sum that should be whole may have come out a hair below it.
-        (sum / Self::SIZE as f64 * (1.0 + 1e-12) + 1e-6) as u64
+        (mean * (1.0 + 1e-12) + 1e-6) as u64
     }
 }
 
