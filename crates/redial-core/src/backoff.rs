@@ -80,6 +80,20 @@ pub struct Caps {
     pub(crate) first_max: Option<u64>,
     /// The `max` that stands before everything else, or the end of time.
     pub(crate) leading: u64,
+    /// What holds a decorrelated source back where there is no `max`.
+    pub(crate) unwritten: u64,
+}
+
+impl Caps {
+    pub(crate) const NONE: Self = Self { first_max: None, leading: u64::MAX, unwritten: u64::MAX };
+
+    /// The cap that a decorrelated source draws under.
+    pub(crate) const fn source_cap(&self) -> u64 {
+        match self.first_max {
+            Some(max) => max,
+            None => self.unwritten,
+        }
+    }
 }
 
 /// The chains that nearly everybody writes, told apart when the backoff is built so that the next
@@ -227,7 +241,9 @@ impl Backoff {
     }
 
     pub(crate) const fn decorrelated_below(base: u64, cap: u64) -> Self {
-        Self::from_kind(Kind::Decorrelated { base, cap })
+        let mut backoff = Self::from_kind(Kind::Decorrelated { base });
+        backoff.caps.unwritten = cap;
+        backoff
     }
 
     pub(crate) const fn from_kind(kind: Kind) -> Self {
@@ -238,11 +254,16 @@ impl Backoff {
 
     /// Delay `n` where nothing is drawn by the source: the value that enters the chain.
     pub(crate) const fn source_at(&self, n: u32) -> u64 {
-        self.source.at(n as u64, self.caps.first_max)
+        self.source.at(n as u64, &self.caps)
     }
 
     pub(crate) const fn first_max(&self) -> Option<u64> {
         self.caps.first_max
+    }
+
+    /// The cap that a decorrelated source draws under.
+    pub(crate) const fn source_cap(&self) -> u64 {
+        self.caps.source_cap()
     }
 
     pub(crate) const fn source(&self) -> &Source {
@@ -285,7 +306,7 @@ impl<S> Backoff<S> {
         Self {
             source,
             chain: Chain::EMPTY,
-            caps: Caps { first_max: None, leading: u64::MAX },
+            caps: Caps::NONE,
             shape: Shape::Plain,
             instant: false,
             invalid: None,
@@ -495,6 +516,9 @@ impl<S> Backoff<S> {
             Some(chain) => {
                 self.chain = chain;
                 self.caps.first_max = chain.first_max();
+                if self.caps.first_max.is_some() {
+                    self.caps.unwritten = u64::MAX;
+                }
                 if let [Modifier::Max(max), ..] = chain.as_slice() {
                     self.caps.leading = *max;
                 }

@@ -295,7 +295,7 @@ impl Mix {
 
     fn new(policy: &Policy) -> Self {
         let mut mix = Self { values: [0.0; Self::SIZE], greatest: 0 };
-        if let Kind::Decorrelated { base, .. } = policy.backoff().source().kind() {
+        if let Kind::Decorrelated { base } = policy.backoff().source().kind() {
             mix.values = [base as f64; Self::SIZE];
             mix.greatest = base;
             mix.advance(policy);
@@ -309,8 +309,8 @@ impl Mix {
     /// *y* = 3 · value. So its inverse is walked in one pass, and each new value is the middle of
     /// a slice of it, which keeps the mean.
     fn advance(&mut self, policy: &Policy) {
-        let Kind::Decorrelated { base, cap } = policy.backoff().source().kind() else { return };
-        let cap = policy.backoff().first_max().unwrap_or(cap);
+        let Kind::Decorrelated { base } = policy.backoff().source().kind() else { return };
+        let cap = policy.backoff().source_cap();
         self.greatest = self.greatest.max(base).saturating_mul(3).min(cap);
         let (base, cap) = (base as f64, (cap as f64).min(u64::MAX as f64));
         let width = |value: f64| (3.0 * value.max(base) - base).max(1.0);

@@ -53,9 +53,8 @@ pub(crate) enum Kind {
     Fibonacci { initial: u64 },
     /// *dₙ*; past the end, the first `max` of the chain, or the last entry where there is none.
     List { length: usize },
-    /// min(*cap*, uniform in [*base*, 3 · previous]); the first `max` of the chain, where there is
-    /// one, is the cap.
-    Decorrelated { base: u64, cap: u64 },
+    /// min(*cap*, uniform in [*base*, 3 · previous]); the chain knows the cap.
+    Decorrelated { base: u64 },
 }
 
 impl Source {
@@ -68,7 +67,7 @@ impl Source {
                 let mut first = [0; FIRST];
                 let mut n = 0;
                 while n < FIRST {
-                    first[n] = formula.beyond(n as u64, None);
+                    first[n] = formula.beyond(n as u64, &Caps::NONE);
                     n += 1;
                 }
                 first
@@ -102,15 +101,14 @@ impl Source {
         }
     }
 
-    /// Delay `n` of a source that draws no word; the least value of one that does. `first_max` is
-    /// the first `max` of the chain behind it.
+    /// Delay `n` of a source that draws no word; the least value of one that does.
     #[inline]
-    pub(crate) const fn at(&self, n: u64, first_max: Option<u64>) -> u64 {
+    pub(crate) const fn at(&self, n: u64, caps: &Caps) -> u64 {
         if n < self.known {
             // The remainder only matters to a constant source, whose delays are all the same.
             self.first[n as usize % FIRST]
         } else {
-            self.beyond(n, first_max)
+            self.beyond(n, caps)
         }
     }
 
@@ -123,15 +121,13 @@ impl Source {
     #[inline(never)]
     fn work_out(&self, n: u64, previous: u64, caps: &Caps, word: u64) -> u64 {
         match self.kind {
-            Kind::Decorrelated { base, cap } => {
-                decorrelated(base, or(caps.first_max, cap), previous, word)
-            }
-            _ => self.beyond(n, caps.first_max),
+            Kind::Decorrelated { base } => decorrelated(base, caps.source_cap(), previous, word),
+            _ => self.beyond(n, caps),
         }
     }
 
     /// Delay `n` by the formula.
-    const fn beyond(&self, n: u64, first_max: Option<u64>) -> u64 {
+    const fn beyond(&self, n: u64, caps: &Caps) -> u64 {
         let n = if n < u32::MAX as u64 { n as u32 } else { u32::MAX };
         match self.kind {
             Kind::Constant(delay) => delay,
@@ -140,13 +136,13 @@ impl Source {
             }
             Kind::Exponential { initial, factor } => power(initial, factor, n),
             Kind::Fibonacci { initial } => fibonacci(initial, n),
-            Kind::List { length } => match (first_max, length) {
+            Kind::List { length } => match (caps.first_max, length) {
                 (Some(max), _) => max,
                 (None, 0) => 0,
                 (None, length) => self.first[length - 1],
             },
-            Kind::Decorrelated { base, cap } => {
-                let cap = or(first_max, cap);
+            Kind::Decorrelated { base } => {
+                let cap = caps.source_cap();
                 if base < cap { base } else { cap }
             }
         }
@@ -165,8 +161,7 @@ impl fmt::Debug for Source {
 impl Schedule for Source {
     #[inline]
     fn delay(&self, n: u32, previous: Duration, random: &mut impl Random) -> Duration {
-        let caps = Caps { first_max: None, leading: u64::MAX };
-        Duration::from_nanos(self.delay_nanos(n.into(), nanos(previous), &caps, random))
+        Duration::from_nanos(self.delay_nanos(n.into(), nanos(previous), &Caps::NONE, random))
     }
 
     #[inline(always)]
@@ -190,13 +185,6 @@ pub(crate) const fn decorrelated(base: u64, cap: u64, previous: u64, word: u64) 
     let from = if previous > base { previous } else { base };
     let drawn = pick(base, from.saturating_mul(3), word);
     if drawn < cap { drawn } else { cap }
-}
-
-const fn or(first_max: Option<u64>, otherwise: u64) -> u64 {
-    match first_max {
-        Some(max) => max,
-        None => otherwise,
-    }
 }
 
 const fn fibonacci(initial: u64, n: u32) -> u64 {

@@ -38,9 +38,7 @@ const fn source(reader: &Reader<'_>) -> Backoff {
         Growth::Fibonacci => Backoff::from_kind(Formula::Fibonacci { initial }),
         Growth::List(delays, length) => Backoff::new(Source::list(delays, length)),
         Growth::Decorrelated => {
-            // A cap that is written stands in the chain.
-            let written = reader.uncapped || writes_max(reader);
-            let cap = if written { u64::MAX } else { default_cap(initial) };
+            let cap = if reader.uncapped { u64::MAX } else { default_cap(initial) };
             Backoff::decorrelated_below(initial, cap)
         }
     }
@@ -305,11 +303,7 @@ const fn greatest_source(reader: &Reader<'_>, backoff: &Backoff) -> u64 {
             greatest
         }
         Growth::Decorrelated if reader.delay == 0 => 0,
-        Growth::Decorrelated => match (backoff.first_max(), reader.uncapped) {
-            (Some(max), _) => max,
-            (None, true) => u64::MAX,
-            (None, false) => default_cap(reader.delay),
-        },
+        Growth::Decorrelated => backoff.source_cap(),
         _ => backoff.source_at(reader.retries - 1),
     }
 }

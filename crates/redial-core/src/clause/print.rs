@@ -63,7 +63,7 @@ fn source(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str(", backoff: fibonacci")
         }
         Kind::List { .. } => list(policy.backoff().source().entries(), f),
-        Kind::Decorrelated { base, .. } => {
+        Kind::Decorrelated { base } => {
             duration(f, "delay", base)?;
             f.write_str(", backoff: decorrelated")
         }
@@ -86,7 +86,7 @@ fn caps_by_default(policy: &Policy) -> bool {
     }
     match policy.backoff().source().kind() {
         Kind::Constant(_) | Kind::List { .. } => false,
-        Kind::Decorrelated { base, cap } => cap != default_cap(base),
+        Kind::Decorrelated { base } => policy.backoff().source_cap() != default_cap(base),
         _ => true,
     }
 }
