@@ -224,14 +224,14 @@ fn uniform_mean(low: u64, high: u64, floor: u64, ceiling: u64) -> f64 {
 /// A distribution as equally likely values, in order.
 #[derive(Clone, Debug)]
 struct Cloud {
-    values: [f64; Cloud::SIZE],
+    values: [f64; Self::SIZE],
 }
 
 impl Cloud {
     const SIZE: usize = 256;
 
     /// How many points a value is drawn out to by a jitter.
-    const POINTS: usize = 8;
+    const POINTS: usize = 16;
 
     fn uniform(low: u64, high: u64) -> Self {
         let step = (high - low) as f64 / Self::SIZE as f64;
@@ -256,14 +256,20 @@ impl Cloud {
     }
 
     /// Every value becomes a few points of the range that the modifier makes of it; of all the
-    /// points in order, neighbours are taken together again, which keeps the mean.
+    /// points in order, neighbours are taken together again.
     fn apply(&mut self, modifier: &Modifier) {
         let mut points = [0.0; Self::SIZE * Self::POINTS];
+        let mut offset = 0.5;
         for (value, points) in self.values.iter().zip(points.chunks_mut(Self::POINTS)) {
             let (low, high) = modifier.range(whole(*value));
             let step = (high - low) as f64 / Self::POINTS as f64;
             for (i, point) in points.iter_mut().enumerate() {
-                *point = low as f64 + step * (i as f64 + 0.5);
+                *point = low as f64 + step * (i as f64 + offset);
+            }
+            // By the golden section, so that the points of neighbours do not line up.
+            offset += 0.618_033_988_75;
+            if offset >= 1.0 {
+                offset -= 1.0;
             }
         }
         points.sort_unstable_by(f64::total_cmp);

@@ -41,7 +41,7 @@ impl<const N: usize> Text<N> {
             }
             let mut i = 0;
             while i < width {
-                self.bytes[self.length] = bytes[at + i];
+                self.bytes[self.length] = printable(bytes[at + i]);
                 self.length += 1;
                 i += 1;
             }
@@ -156,6 +156,16 @@ impl<const N: usize> Text<N> {
             Some(decimal) => self.decimal(decimal).str("e").number(exponent),
             None => self,
         }
+    }
+}
+
+/// What is quoted from a text may come from anywhere: it must not steer a terminal.
+const fn printable(byte: u8) -> u8 {
+    match byte {
+        b'\n' => byte,
+        b'\t' => b' ',
+        0..=0x1f | 0x7f => b'?',
+        _ => byte,
     }
 }
 

@@ -202,6 +202,7 @@ where
     R: Random,
 {
     /// The loop. What it captures it uses in place: a copy would double the size of the future.
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` keeps a copy of its arguments")]
     #[inline]
     fn drive<J: Ledger<G::Error<E>>>(
         mut self,

@@ -20,6 +20,7 @@ const DIGITS: &str = "use at most nine digits on either side of the point";
 
 /// What `backoff` says.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "read once, in a constant, without an allocator")]
 pub(crate) enum Growth {
     Fixed,
     Linear,
@@ -229,7 +230,7 @@ impl<'t> Reader<'t> {
                 None
             }
             _ => {
-                let advice = "use a number below 4294967295, or unlimited";
+                let advice = "use at most 4294967294, or unlimited";
                 self.push(Kind::TooManyDigits, value, option.text(), advice);
                 None
             }

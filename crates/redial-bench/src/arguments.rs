@@ -1,0 +1,63 @@
+//! The command line.
+
+use std::num::ParseIntError;
+
+use crate::subject::Call;
+
+pub(crate) const USAGE: &str = "\
+Usage: redial-bench [--peers all|none] [--json] [--check]
+
+  --peers none   only a bare call, a hand-written loop and redial
+  --json         for machines
+  --check        fail where redial misses a target; wall time is never held against it
+";
+
+pub(crate) enum Arguments {
+    Help,
+    Table {
+        peers: bool,
+        json: bool,
+        check: bool,
+    },
+    /// One loop and nothing else: what runs under callgrind.
+    Case {
+        subject: String,
+        call: Call,
+        times: u64,
+    },
+}
+
+/// Reads `arguments`, which do not begin with the program's name.
+pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
+    let (mut peers, mut json, mut check) = (true, false, false);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--help" | "-h" => return Ok(Arguments::Help),
+            "--json" => json = true,
+            "--check" => check = true,
+            "--peers" => {
+                peers = match arguments.next().as_deref() {
+                    Some("all") => true,
+                    Some("none") => false,
+                    _ => return Err("--peers takes all or none".into()),
+                }
+            }
+            "--case" => return case(arguments),
+            other => return Err(format!("unknown argument {other}")),
+        }
+    }
+    Ok(Arguments::Table { peers, json, check })
+}
+
+/// The rest of `--case SUBJECT CALL --times N`.
+fn case(mut arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
+    let mut next = || arguments.next().ok_or("--case SUBJECT CALL --times N");
+    let subject = next()?;
+    let call = next()?;
+    let call = Call::from_name(&call).ok_or_else(|| format!("unknown call {call}"))?;
+    if next()? != "--times" {
+        return Err("--case SUBJECT CALL --times N".into());
+    }
+    let times = next()?.parse().map_err(|error: ParseIntError| error.to_string())?;
+    Ok(Arguments::Case { subject, call, times })
+}

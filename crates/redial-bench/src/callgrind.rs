@@ -1,0 +1,68 @@
+//! Instructions per call, which a machine repeats exactly: this program again, under callgrind.
+
+use std::io::ErrorKind;
+use std::process::{Command, Stdio};
+
+use crate::row::Cell;
+use crate::subject::{Call, Subject};
+
+const FEW: u64 = 1_000;
+const MANY: u64 = 11_000;
+
+/// What is left when everything but the calls themselves is taken off: two runs of different
+/// length, and the difference by call.
+pub(crate) fn instructions(subject: &Subject, call: Call) -> Cell {
+    match (collected(subject, call, FEW), collected(subject, call, MANY)) {
+        (Ok(few), Ok(many)) => Cell::Number(per_call(few, many)),
+        (Err(reason), _) | (_, Err(reason)) => Cell::Unmeasured(reason),
+    }
+}
+
+/// To a tenth: two runs differ by a few instructions before they come to the first call.
+fn per_call(few: u64, many: u64) -> f64 {
+    let per_call = (many as f64 - few as f64) / (MANY - FEW) as f64;
+    (per_call * 10.0).round() / 10.0
+}
+
+fn collected(subject: &Subject, call: Call, times: u64) -> Result<u64, &'static str> {
+    let program = std::env::current_exe().map_err(|_| "where is this program?")?;
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(program)
+        .args(["--case", subject.name, call.name(), "--times", &times.to_string()])
+        .stdout(Stdio::null())
+        .output()
+        .map_err(|error| match error.kind() {
+            ErrorKind::NotFound => "install valgrind",
+            _ => "valgrind does not start",
+        })?;
+    if !output.status.success() {
+        return Err("callgrind fails");
+    }
+    parse(&String::from_utf8_lossy(&output.stderr)).ok_or("callgrind says nothing")
+}
+
+/// The total, from a line such as `==4711== Collected : 319227`.
+fn parse(report: &str) -> Option<u64> {
+    let line = report.lines().find(|line| line.contains("Collected"))?;
+    line.rsplit(':').next()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, per_call};
+
+    #[test]
+    fn the_total_is_on_its_own_line() {
+        let report = "==7== Events    : Ir\n==7== Collected : 319227\n==7==\n";
+        assert_eq!(parse(report), Some(319_227));
+        assert_eq!(parse("valgrind: no such program"), None);
+    }
+
+    #[test]
+    fn what_happens_before_the_first_call_does_not_count() {
+        assert_eq!(per_call(300_000, 750_000), 45.0);
+        assert_eq!(per_call(300_000, 750_016), 45.0);
+        assert_eq!(per_call(300_000, 695_000), 39.5);
+    }
+}

@@ -1,0 +1,39 @@
+//! The loops around what is measured, the same for every subject.
+
+use std::future::Future;
+use std::hint::black_box;
+
+use tokio::runtime::{Builder, Runtime};
+
+/// `times` blocking calls.
+#[inline]
+pub(crate) fn blocking<T>(times: u64, mut call: impl FnMut() -> T) {
+    for _ in 0..times {
+        black_box(call());
+    }
+}
+
+/// `times` calls, one after the other, on tokio's runtime of one thread.
+#[inline]
+pub(crate) fn awaited<F: Future>(times: u64, mut call: impl FnMut() -> F) {
+    runtime().block_on(async move {
+        for _ in 0..times {
+            black_box(call().await);
+        }
+    });
+}
+
+/// `times` delays, ten from each series.
+#[inline]
+pub(crate) fn first_ten<T, N: FnMut() -> T>(times: u64, series: impl Fn() -> N) {
+    // Opaque, or else the compiler works out delay 0 to 9 by itself.
+    let ten = black_box(10);
+    for _ in 0..times / ten {
+        let mut next = series();
+        blocking(ten, &mut next);
+    }
+}
+
+pub(crate) fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_time().build().expect("a runtime of one thread")
+}

@@ -1,0 +1,147 @@
+//! Seeded random cases. A failure names its seed; `REDIAL_SEED=<seed>` runs that one case alone.
+
+#![allow(dead_code, reason = "each test uses the part that it needs")]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use redial_core::{Random, SplitMix64};
+
+use crate::reference::{BILLION, MILLI, Modifier, SECOND, Source, Timing};
+
+/// Runs `case` once for each of the first `count` seeds.
+pub(crate) fn each_seed(count: u64, case: impl Fn(&mut Dice)) {
+    let asked = std::env::var("REDIAL_SEED").ok().map(|text| text.parse().expect("a seed"));
+    let seeds = asked.map_or(0..count, |seed: u64| seed..seed + 1);
+    for seed in seeds {
+        let outcome = catch_unwind(AssertUnwindSafe(|| case(&mut Dice::new(seed))));
+        if let Err(panic) = outcome {
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            let message = message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("");
+            panic!("REDIAL_SEED={seed}: {message}");
+        }
+    }
+}
+
+pub(crate) struct Dice(SplitMix64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        // Neighbouring seeds of one generator are neighbouring streams; the cases need not be.
+        Self(SplitMix64::new(SplitMix64::new(seed).word()))
+    }
+
+    pub(crate) fn word(&mut self) -> u64 {
+        self.0.word()
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.word() % bound
+    }
+
+    pub(crate) fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+
+    /// Any number of nanoseconds, of any magnitude, the ends more often than chance would.
+    pub(crate) fn extreme_nanos(&mut self) -> u64 {
+        match self.below(4) {
+            0 => self.pick(&[0, 1, 2, 3, u64::MAX, u64::MAX - 1, u64::MAX / 2, u64::MAX / 3]),
+            1 => self.pick(&[1, 1_000, MILLI, SECOND, 30 * SECOND, 86_400 * SECOND]),
+            _ => self.word() >> self.below(64),
+        }
+    }
+
+    /// Between a microsecond and a few minutes: what a policy might really have.
+    pub(crate) fn usual_nanos(&mut self) -> u64 {
+        let unit = self.pick(&[1_000, MILLI, SECOND]);
+        unit * (1 + self.below(250))
+    }
+
+    /// Billionths from 0 to `most`, round ones more often than chance would.
+    pub(crate) fn fraction(&mut self, most: u64) -> u64 {
+        match self.below(3) {
+            0 => self.pick(&[0, 1, BILLION / 4, BILLION / 2, BILLION - 1, BILLION, most]).min(most),
+            1 => self.below(11) * (most / 10),
+            _ => self.below(most + 1),
+        }
+    }
+
+    /// Billionths of a factor: from 1 to what the clause can write.
+    pub(crate) fn factor(&mut self) -> u64 {
+        match self.below(4) {
+            0 => self.pick(&[1, 2, 3, 10, 999_999_999]) * BILLION,
+            1 => self.pick(&[BILLION + 1, 999_999_999_999_999_999, 1_500_000_000, 1_100_000_000]),
+            2 => BILLION + self.below(4 * BILLION),
+            _ => (BILLION + self.below(999_999_998_999_999_999)) >> self.below(29),
+        }
+        .max(BILLION)
+    }
+
+    /// A factor that a float holds to its last digit.
+    pub(crate) fn small_factor(&mut self) -> u64 {
+        (BILLION + self.factor() % (1000 * BILLION)).max(BILLION)
+    }
+
+    pub(crate) fn source(&mut self, nanos: fn(&mut Self) -> u64) -> Source {
+        match self.below(6) {
+            0 => Source::Constant(nanos(self)),
+            1 => Source::Linear { initial: nanos(self), increment: nanos(self) },
+            2 => Source::Exponential { initial: nanos(self), factor: self.small_factor() },
+            3 => Source::Fibonacci(nanos(self)),
+            4 => Source::List((0..self.below(33)).map(|_| nanos(self)).collect()),
+            _ => Source::Decorrelated(nanos(self)),
+        }
+    }
+
+    pub(crate) fn jitter(&mut self) -> Modifier {
+        match self.below(5) {
+            0 => Modifier::Full,
+            1 => Modifier::Equal,
+            2 => Modifier::Proportional(self.fraction(BILLION)),
+            3 => Modifier::Additive(self.fraction(10 * BILLION)),
+            _ => {
+                let high = self.fraction(10 * BILLION).max(1);
+                Modifier::Spread(self.below(high), high)
+            }
+        }
+    }
+
+    pub(crate) fn modifier(&mut self, nanos: fn(&mut Self) -> u64) -> Modifier {
+        match self.below(4) {
+            0 => Modifier::Min(nanos(self)),
+            1 => Modifier::Max(nanos(self)),
+            _ => self.jitter(),
+        }
+    }
+
+    /// A policy that the builder accepts, with at most `jitters` jitters among its modifiers.
+    pub(crate) fn timing(&mut self, nanos: fn(&mut Self) -> u64, jitters: usize) -> Timing {
+        loop {
+            let source = self.source(nanos);
+            let modifiers: Vec<_> = (0..self.below(9)).map(|_| self.modifier(nanos)).collect();
+            let timing = Timing::new(source, &modifiers, 1 + self.below(20) as u32);
+            if !timing.contradicts_itself() && timing.jitters() <= jitters {
+                return timing;
+            }
+        }
+    }
+
+    /// The same with limits, and with attempts at their extremes too.
+    pub(crate) fn limited_timing(&mut self, nanos: fn(&mut Self) -> u64) -> Timing {
+        let mut timing = self.timing(nanos, 8);
+        if self.one_in(3) {
+            timing.attempts = self.pick(&[None, Some(1), Some(2), Some(u32::MAX)]);
+        }
+        if self.one_in(2) {
+            timing.within = Some(nanos(self));
+        }
+        if self.one_in(2) {
+            timing.wait_budget = Some(nanos(self));
+        }
+        timing
+    }
+}

@@ -1,0 +1,31 @@
+//! This binary again, as a process of its own: for what holds for a whole process.
+
+use std::process::{Command, Stdio};
+
+const MARK: &str = "REDIAL_TEST_CHILD";
+
+/// Whether this is such a process. A child's test does nothing in any other, so that
+/// `--include-ignored` does no harm to the tests beside it.
+pub(crate) fn is_one() -> bool {
+    std::env::var_os(MARK).is_some()
+}
+
+/// Runs one ignored test of this binary in a child process.
+pub(crate) fn command(test: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("a test binary has a path"));
+    command.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]);
+    command.env(MARK, "1").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs it and passes its verdict on.
+#[track_caller]
+pub(crate) fn check(test: &str) {
+    let output = command(test).output().expect("the test binary runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{test} in a process of its own:\n{text}{}",
+        String::from_utf8_lossy(&output.stderr),
+    );
+}

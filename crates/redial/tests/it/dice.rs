@@ -1,0 +1,125 @@
+//! Seeded random cases: policies from the public builder, and what each failure of a call means.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use redial::{Backoff, Policy, Random, SplitMix64, Verdict};
+
+/// Runs `case` once for each of the first `count` seeds.
+pub(crate) fn each_seed(count: u64, case: impl Fn(&mut Dice)) {
+    let asked = std::env::var("REDIAL_SEED").ok().map(|text| text.parse().expect("a seed"));
+    let seeds = asked.map_or(0..count, |seed: u64| seed..seed + 1);
+    for seed in seeds {
+        let outcome = catch_unwind(AssertUnwindSafe(|| case(&mut Dice::new(seed))));
+        if let Err(panic) = outcome {
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            let message = message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("");
+            panic!("REDIAL_SEED={seed}: {message}");
+        }
+    }
+}
+
+pub(crate) struct Dice(SplitMix64);
+
+impl Dice {
+    fn new(seed: u64) -> Self {
+        // Neighbouring seeds of one generator are neighbouring streams; the cases need not be.
+        Self(SplitMix64::new(SplitMix64::new(seed).word()))
+    }
+
+    pub(crate) fn word(&mut self) -> u64 {
+        self.0.word()
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.word() % bound
+    }
+
+    pub(crate) fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+
+    /// What a policy might really have, zero included.
+    pub(crate) fn usual(&mut self) -> Duration {
+        let unit = [1, 1_000, 1_000_000, 1_000_000_000][self.below(4) as usize];
+        Duration::from_nanos(unit * self.below(100))
+    }
+
+    /// The same, or anything up to the most that there is.
+    pub(crate) fn extreme(&mut self) -> Duration {
+        match self.below(4) {
+            0 => Duration::MAX,
+            1 => Duration::from_nanos(self.word() >> self.below(64)),
+            _ => self.usual(),
+        }
+    }
+
+    fn fraction(&mut self, most: u64) -> f64 {
+        self.below(most * 100 + 1) as f64 / 100.0
+    }
+
+    fn source(&mut self, duration: fn(&mut Self) -> Duration) -> Backoff {
+        match self.below(6) {
+            0 => Backoff::constant(duration(self)),
+            1 => Backoff::linear(duration(self), duration(self)),
+            2 => Backoff::exponential(duration(self)).factor(1.0 + self.fraction(3)),
+            3 => Backoff::fibonacci(duration(self)),
+            4 => {
+                let list: Vec<_> = (0..self.below(9)).map(|_| duration(self)).collect();
+                Backoff::list(&list)
+            }
+            _ => Backoff::decorrelated(duration(self)),
+        }
+    }
+
+    fn modified(&mut self, backoff: Backoff, duration: fn(&mut Self) -> Duration) -> Backoff {
+        match self.below(7) {
+            0 => backoff.min(duration(self)),
+            1 => backoff.max(duration(self)),
+            2 => backoff.full_jitter(),
+            3 => backoff.equal_jitter(),
+            4 => backoff.proportional_jitter(self.fraction(1)),
+            5 => backoff.additive_jitter(self.fraction(10)),
+            _ => {
+                let low = self.fraction(5);
+                backoff.spread_jitter(low, low + 0.01 + self.fraction(4))
+            }
+        }
+    }
+
+    /// A policy that the builder accepts, of up to twelve attempts, without limits in time.
+    pub(crate) fn policy(&mut self, duration: fn(&mut Self) -> Duration) -> Policy {
+        loop {
+            let mut backoff = self.source(duration);
+            for _ in 0..self.below(4) {
+                backoff = self.modified(backoff, duration);
+            }
+            if let Ok(policy) = backoff.try_attempts(1 + self.below(12) as u32) {
+                return policy;
+            }
+        }
+    }
+
+    /// The same with limits in time, each in half of the cases.
+    pub(crate) fn limited_policy(&mut self, duration: fn(&mut Self) -> Duration) -> Policy {
+        let mut policy = self.policy(duration);
+        if self.one_in(2) {
+            policy = policy.within(duration(self));
+        }
+        if self.one_in(2) {
+            policy = policy.wait_budget(duration(self));
+        }
+        policy
+    }
+
+    /// What the failures of a call mean, one after the other; mostly a retry.
+    pub(crate) fn verdicts(&mut self) -> Vec<Verdict> {
+        (0..12)
+            .map(|_| match self.below(16) {
+                0 => Verdict::Stop,
+                1..=5 => Verdict::RetryAfter(self.usual()),
+                _ => Verdict::Retry,
+            })
+            .collect()
+    }
+}

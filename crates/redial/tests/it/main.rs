@@ -1,0 +1,24 @@
+//! The loops of `redial` against their contract, in one binary.
+//!
+//! Most tests are text in, text out: a [`scenario`] is a policy, what the call adds to it, and what
+//! each attempt does; what comes out is a transcript with the time of every step. The same
+//! transcript is expected of the blocking and of the async loop. No test sleeps, except where real
+//! time is what it is about, and then for milliseconds.
+//!
+//! Random cases name their seed when they fail; `REDIAL_SEED=<seed>` runs that one case alone.
+
+mod cancellation;
+mod child;
+mod dice;
+mod loop_semantics;
+mod parity;
+mod runtimes;
+mod scenario;
+mod send;
+#[cfg(feature = "tokio")]
+mod spawn;
+#[cfg(all(feature = "tracing", feature = "metrics"))]
+mod telemetry;
+mod testing_helpers;
+mod unseeded;
+mod watched;
