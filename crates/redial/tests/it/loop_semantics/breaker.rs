@@ -97,7 +97,7 @@ fn a_timeout_is_the_last_error_too() {
 fn a_breaker_that_opens_after_many_errors_keeps_the_first_and_the_last_eight() {
     let breaker = Breaker::builder().failures(20).build();
     let outcome =
-        blocking::call(Backoff::none().unlimited(), |attempt| Err::<(), _>(attempt.number))
+        blocking::call(Backoff::none().attempts(99), |attempt| Err::<(), _>(attempt.number))
             .breaker(&breaker)
             .clock(ManualClock::new())
             .outcome();
@@ -156,26 +156,44 @@ fn a_success_closes_the_breakers_count() {
     assert_eq!(call(0), Err(Error::BreakerOpen));
 }
 
-/// Also one that is not worth another attempt: on the last attempt nobody asks whether it is.
+/// Five requests for a missing page say nothing about the service. On the last attempt nobody asks
+/// whether it is such an error, so that one counts.
 #[test]
-fn every_failed_attempt_counts_for_the_breaker() {
+fn an_error_that_is_rejected_counts_as_neither_success_nor_failure() {
     let clock = ManualClock::new();
-    let policy = Backoff::none().attempts(5);
+    let one_failure = BreakerState::Closed { failures: 1 };
+    for (attempts, expected) in [(5, BreakerState::Closed { failures: 0 }), (1, one_failure)] {
+        let policy = Backoff::none().attempts(attempts);
 
-    let breaker = Breaker::builder().failures(2).build();
-    let call = || blocking::call(policy, |_| Err::<(), _>("down")).when(|_| false).clock(&clock);
-    assert_eq!(call().breaker(&breaker).run(), Err(Error::Failed("down")));
-    assert_eq!(call().breaker(&breaker).run(), Err(Error::Failed("down")));
-    assert_eq!(call().breaker(&breaker).run(), Err(Error::BreakerOpen));
+        let breaker = Breaker::builder().failures(2).build();
+        let call = blocking::call(policy, |_| Err::<(), _>("gone")).when(|_| false).clock(&clock);
+        assert_eq!(call.breaker(&breaker).run(), Err(Error::Failed("gone")));
+        assert_eq!(breaker.state(Time::ZERO), expected);
 
-    let breaker = Breaker::builder().failures(2).build();
-    let call = || {
-        let call = retry(policy, || ready(Err::<(), _>("down"))).clock(&clock).when(|_| false);
-        clock.block_on(call.breaker(&breaker).into_future())
+        let breaker = Breaker::builder().failures(2).build();
+        let call = retry(policy, || ready(Err::<(), _>("gone"))).clock(&clock).when(|_| false);
+        let result = clock.block_on(call.breaker(&breaker).into_future());
+        assert_eq!(result, Err(Error::Failed("gone")));
+        assert_eq!(breaker.state(Time::ZERO), expected);
+    }
+}
+
+/// A probe that meets such an error makes room for another.
+#[test]
+fn a_probe_that_is_rejected_makes_room_for_another() {
+    let clock = ManualClock::new();
+    let policy = Backoff::none().attempts(2);
+    let breaker = Breaker::builder().failures(1).recovery(SECOND).build();
+    let call = |error: &'static str| {
+        let call = blocking::call(policy, |_| Err::<(), _>(error)).when(|error| *error == "down");
+        call.clock(&clock).breaker(&breaker).run()
     };
-    assert_eq!(call(), Err(Error::Failed("down")));
-    assert_eq!(call(), Err(Error::Failed("down")));
-    assert_eq!(call(), Err(Error::BreakerOpen));
+    assert_eq!(call("down"), Err(Error::Failed("down")));
+    assert_eq!(call("down"), Err(Error::BreakerOpen));
+    clock.advance(SECOND);
+    assert_eq!(call("gone"), Err(Error::Failed("gone")));
+    assert_eq!(breaker.state(clock.now()), BreakerState::HalfOpen);
+    assert_eq!(call("gone"), Err(Error::Failed("gone")));
 }
 
 /// An operation that must not run twice, and a service that hangs: what a breaker is for.

@@ -1,11 +1,13 @@
 //! A wait: a timer, a yield where there is no delay, a little later where that is tolerated.
 
 use std::cell::RefCell;
-use std::future::ready;
+use std::future::{IntoFuture, ready};
+use std::time::Duration;
 
 use redial::testing::ManualClock;
-use redial::{Backoff, Stop, blocking, retry};
+use redial::{Backoff, blocking, retry};
 
+use crate::dice::each_seed;
 use crate::scenario::check;
 
 /// Two calls that fail without a delay take turns: each yields after each failure.
@@ -81,24 +83,37 @@ fn tolerance_makes_nothing_of_a_zero_delay() {
     );
 }
 
+/// By the definition of it: the wake-up falls on the next multiple of the tolerance, unless that is
+/// where the deadline is or after it.
+fn tolerated(start: Duration, delay: Duration, tolerance: Duration, within: Duration) -> Duration {
+    let (due, grid) = ((start + delay).as_nanos(), tolerance.as_nanos().max(1));
+    let late = Duration::from_nanos((due.next_multiple_of(grid) - due) as u64);
+    if delay + late < within { delay + late } else { delay }
+}
+
 #[test]
-fn a_tolerated_wake_up_is_late_by_less_than_the_tolerance_and_on_the_grid() {
-    crate::dice::each_seed(300, |dice| {
+fn a_tolerated_wake_up_falls_on_the_grid_and_misses_no_deadline() {
+    each_seed(300, |dice| {
         let (delay, tolerance) = (dice.usual(), dice.usual());
         let (start, within) = (dice.usual(), dice.extreme());
+        let slept = if delay.is_zero() || delay >= within {
+            vec![]
+        } else {
+            vec![tolerated(start, delay, tolerance, within)]
+        };
+        let case = format!("{delay:?} from {start:?}, tolerance {tolerance:?}, within {within:?}");
+        let policy = Backoff::constant(delay).attempts(2);
+
         let clock = ManualClock::new();
         clock.advance(start);
-        let call = blocking::call(Backoff::constant(delay).attempts(2), |_| Err::<(), _>(()));
-        let call = call.tolerance(tolerance).within(within).clock(&clock);
-        if call.outcome().reason == Some(Stop::Deadline) || delay.is_zero() {
-            return clock.assert_slept(&[]);
-        }
-        let slept = clock.slept()[0];
-        let case = format!("{delay:?} from {start:?}, tolerance {tolerance:?}, within {within:?}");
-        assert!(slept >= delay && slept - delay <= tolerance, "{case}: slept {slept:?}");
-        assert!(slept < within, "{case}: slept {slept:?}");
-        let on_grid =
-            tolerance.is_zero() || clock.elapsed().as_nanos().is_multiple_of(tolerance.as_nanos());
-        assert!(on_grid || slept == delay, "{case}: woke at {:?}", clock.elapsed());
+        let call = blocking::call(policy, |_| Err::<(), _>(())).tolerance(tolerance);
+        let _ = call.within(within).clock(&clock).run();
+        assert_eq!(clock.slept(), slept, "{case}, blocking");
+
+        let clock = ManualClock::new();
+        clock.advance(start);
+        let call = retry(policy, || ready(Err::<(), _>(()))).clock(&clock).tolerance(tolerance);
+        let _ = clock.block_on(call.within(within).into_future());
+        assert_eq!(clock.slept(), slept, "{case}, async");
     });
 }
