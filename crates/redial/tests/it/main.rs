@@ -10,6 +10,8 @@
 mod cancellation;
 mod child;
 mod dice;
+#[cfg(feature = "http")]
+mod http;
 mod loop_semantics;
 mod parity;
 mod runtimes;
@@ -20,5 +22,7 @@ mod spawn;
 #[cfg(all(feature = "tracing", feature = "metrics"))]
 mod telemetry;
 mod testing_helpers;
+#[cfg(feature = "tower")]
+mod tower;
 mod unseeded;
 mod watched;
