@@ -19,7 +19,7 @@ use crate::time::Time;
 /// every call is then refused with [`Stop::BreakerOpen`](crate::Stop::BreakerOpen) and nothing
 /// runs. After the [`recovery`](BreakerBuilder::recovery) time it is half open: as many
 /// [`probes`](BreakerBuilder::probes) as it is set to may run. If all of them succeed it closes; if
-/// one fails it opens again.
+/// one fails it opens again. A probe that hangs holds its place: give such attempts a timeout.
 ///
 /// ```
 /// use core::time::Duration;
@@ -76,7 +76,7 @@ impl BreakerBuilder {
         self
     }
 
-    /// How long it stays open, to the microsecond. 30 s unless set.
+    /// How long it stays open, to the microsecond, four years at most. 30 s unless set.
     ///
     /// ```
     /// use core::time::Duration;
@@ -207,7 +207,7 @@ impl Breaker {
     }
 
     /// Leave to run one attempt, or `None` where the breaker refuses it. The time is asked for
-    /// only where the breaker is open.
+    /// only where the breaker is not closed.
     ///
     /// ```
     /// use redial_core::{Breaker, Time};
@@ -227,7 +227,7 @@ impl Breaker {
     /// One of the probes of a half-open breaker; the first one half-opens it.
     fn admit_probe(&self, now: Time) -> Option<Permit<'_>> {
         let admitted = self.change(|state, period| match state {
-            State::Open { until_micros } if until_micros <= micros(now) => {
+            State::Open { until_micros } if micros_left(until_micros, now) == 0 => {
                 Some((State::HalfOpen { running: 1, succeeded: 0 }, next(period)))
             }
             State::HalfOpen { running, succeeded }
@@ -253,8 +253,9 @@ impl Breaker {
     pub fn state(&self, now: Time) -> BreakerState {
         match State::of(self.word.load(Ordering::Acquire)) {
             State::Closed { failures } => BreakerState::Closed { failures: failures as u32 },
-            State::Open { until_micros } if until_micros > micros(now) => {
-                BreakerState::Open { until: Time::from_nanos(until_micros.saturating_mul(1000)) }
+            State::Open { until_micros } if micros_left(until_micros, now) > 0 => {
+                let until = micros(now) + micros_left(until_micros, now);
+                BreakerState::Open { until: Time::from_nanos(until.saturating_mul(1000)) }
             }
             State::Open { .. } | State::HalfOpen { .. } => BreakerState::HalfOpen,
         }
@@ -292,7 +293,7 @@ impl Breaker {
     }
 
     fn report_failure(&self, admitted_in: u64, now: Time) {
-        let until_micros = micros_up(now.after(self.settings.recovery));
+        let until_micros = until_micros(now, self.settings.recovery);
         self.change(|state, period| match state {
             _ if period != admitted_in => None,
             State::Closed { failures } if failures + 1 < self.settings.failures as u64 => {
@@ -427,14 +428,25 @@ const fn next(period: u64) -> u64 {
     (period + 1) & PERIOD
 }
 
-/// Microseconds of a clock, which fit 48 bits for nine years; a clock past that reads as the end
-/// of them, where an open breaker always admits its probes.
-const fn micros(now: Time) -> u64 {
-    let micros = now.as_nanos() / 1000;
-    if micros < PAYLOAD { micros } else { PAYLOAD }
+/// The longest recovery, four years: half of what 48 bits of microseconds can tell apart.
+const RECOVERY_MAX: u64 = PAYLOAD >> 1;
+
+const fn micros(time: Time) -> u64 {
+    time.as_nanos() / 1000
 }
 
-const fn micros_up(time: Time) -> u64 {
-    let micros = time.as_nanos().div_ceil(1000);
-    if micros < PAYLOAD { micros } else { PAYLOAD }
+/// When a breaker that opens at `now` admits its probes: microseconds, rounded up, of which 48
+/// bits are kept. A clock may have any origin, the Unix epoch too: its low bits are enough to tell
+/// how long there is still to wait.
+const fn until_micros(now: Time, recovery: Duration) -> u64 {
+    let until = now.after(recovery).as_nanos();
+    // At the end of time there is no next microsecond.
+    let until = if until == u64::MAX { until / 1000 } else { until.div_ceil(1000) };
+    let latest = micros(now) + RECOVERY_MAX;
+    (if until < latest { until } else { latest }) & PAYLOAD
+}
+
+const fn micros_left(until_micros: u64, now: Time) -> u64 {
+    let ahead = until_micros.wrapping_sub(micros(now)) & PAYLOAD;
+    if ahead <= RECOVERY_MAX { ahead } else { 0 }
 }

@@ -271,22 +271,19 @@ impl Budget {
     /// Pays out the floor since it was last paid. Whoever moves the mark forward pays, so no
     /// moment is paid for twice; a caller whose clock is behind the mark pays nothing.
     fn pay_floor(&self, now: Time) {
-        let until = self.paid_until.load(Ordering::Relaxed);
-        let elapsed = now.as_nanos().saturating_sub(until);
-        let due =
-            saturate(elapsed as u128 * self.settings.floor_per_second as u128 / BILLION as u128);
-        // A mark that moves without a payment would lose the fraction: leave it for the next.
-        if due > 0 {
-            let moved = self.paid_until.compare_exchange(
-                until,
-                now.as_nanos(),
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            );
-            if moved.is_ok() {
-                self.add(due);
-            }
+        let now = now.as_nanos();
+        let moved = self.paid_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |until| {
+            (now > until && self.floor_by(now) > self.floor_by(until)).then_some(now)
+        });
+        if let Ok(until) = moved {
+            self.add(saturate(self.floor_by(now) - self.floor_by(until)));
         }
+    }
+
+    /// What the floor comes to by a time, counted from the origin of the clock. A payment is the
+    /// difference of two of these: what one rounds off, the next makes up for.
+    fn floor_by(&self, nanos: u64) -> u128 {
+        nanos as u128 * self.settings.floor_per_second as u128 / BILLION as u128
     }
 
     fn add(&self, amount: u64) {

@@ -12,18 +12,21 @@ use redial_core::Time;
 /// already; for another runtime, implement this and pass it to [`Retry::clock`](crate::Retry::clock).
 ///
 /// ```
+/// use std::sync::OnceLock;
 /// use std::time::{Duration, Instant};
 /// use redial::{Backoff, Clock, Policy, Time};
 ///
 /// /// A clock for smol, async-std, or no runtime at all.
 /// #[derive(Clone, Copy)]
-/// struct SmolClock { start: Instant }
+/// struct SmolClock;
 ///
 /// impl Clock for SmolClock {
 ///     type Sleep = smol::future::Boxed<()>;
 ///
 ///     fn now(&self) -> Time {
-///         Time::ZERO.after(self.start.elapsed())
+///         // One origin for the whole program: calls that share a breaker share its time.
+///         static START: OnceLock<Instant> = OnceLock::new();
+///         Time::ZERO.after(START.get_or_init(Instant::now).elapsed())
 ///     }
 ///
 ///     fn sleep(&self, duration: Duration) -> Self::Sleep {
@@ -39,7 +42,7 @@ use redial_core::Time;
 ///         calls += 1;
 ///         std::future::ready(if calls < 3 { Err("flaky") } else { Ok(calls) })
 ///     })
-///     .clock(SmolClock { start: Instant::now() })
+///     .clock(SmolClock)
 ///     .await
 /// });
 /// assert_eq!(result, Ok(3));
@@ -53,7 +56,8 @@ pub trait Clock {
     /// What sleeping is made of. Dropping it must cancel the timer.
     type Sleep: Future<Output = ()>;
 
-    /// The time now, on a monotonic clock: it never goes backwards.
+    /// The time now, on a monotonic clock: it never goes backwards, and all calls that share a
+    /// budget or a breaker count from the same origin.
     fn now(&self) -> Time;
 
     /// Sleeps for at least `duration`. Never called with zero: a zero delay yields instead.
