@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use crate::decimal::Decimal;
 use crate::invalid::{Invalid, Mistake};
-use crate::modifier::{Chain, Modifier};
+use crate::modifier::{CHAIN_MAX, Chain, Modifier};
 use crate::policy::{Policy, UNLIMITED};
 use crate::random::{Random, pick};
 use crate::schedule::{FromFn, Schedule};
@@ -68,6 +68,8 @@ pub struct Backoff<S = Source> {
     chain: Chain,
     caps: Caps,
     shape: Shape,
+    /// How many words the chain takes.
+    jitters: usize,
     /// No delay and no word, ever: the loop need not ask.
     instant: bool,
     invalid: Option<Invalid>,
@@ -308,6 +310,7 @@ impl<S> Backoff<S> {
             chain: Chain::EMPTY,
             caps: Caps::NONE,
             shape: Shape::Plain,
+            jitters: 0,
             instant: false,
             invalid: None,
         }
@@ -523,6 +526,7 @@ impl<S> Backoff<S> {
                     self.caps.leading = *max;
                 }
                 self.shape = Shape::of(chain.as_slice());
+                self.jitters += modifier.is_jitter() as usize;
                 self.instant = self.instant && matches!(modifier, Modifier::Max(_));
                 self
             }
@@ -562,20 +566,28 @@ impl<S: Schedule> Backoff<S> {
         match self.shape {
             Shape::Full => pick(0, given.min(self.caps.leading), random.word()),
             Shape::Plain => given.min(self.caps.leading),
-            Shape::Other => self.walk(given, random),
+            Shape::Other => {
+                // The words first: a generator that is lent out has to be in memory.
+                let mut words = [0; CHAIN_MAX];
+                for word in words.iter_mut().take(self.jitters) {
+                    *word = random.word();
+                }
+                self.walk(given, &words)
+            }
         }
     }
 
-    #[inline]
-    fn walk(&self, given: u64, random: &mut impl Random) -> u64 {
-        rare();
-        self.modifiers().iter().fold(given, |delay, modifier| modifier.apply(delay, random))
+    /// What the chain makes of a delay, with one word for each of its jitters.
+    #[cold]
+    #[inline(never)]
+    fn walk(&self, given: u64, words: &[u64; CHAIN_MAX]) -> u64 {
+        let mut words = words.iter().copied();
+        self.modifiers().iter().fold(given, |delay, modifier| match modifier.range(delay) {
+            (low, high) if modifier.is_jitter() => pick(low, high, words.next().unwrap_or(0)),
+            (bounded, _) => bounded,
+        })
     }
 }
-
-/// Tells the compiler which way a branch seldom goes.
-#[cold]
-fn rare() {}
 
 impl Shape {
     const fn of(modifiers: &[Modifier]) -> Self {

@@ -1,7 +1,6 @@
 //! What happens to a delay between its source and the sleep: bounds and jitter, in order.
 
 use crate::decimal::Decimal;
-use crate::random::{Random, pick};
 
 /// How many modifiers a chain may hold.
 pub(crate) const CHAIN_MAX: usize = 8;
@@ -31,7 +30,6 @@ impl Modifier {
     }
 
     /// The range that a delay of `g` becomes; one point for a bound.
-    #[inline(never)]
     pub(crate) const fn range(&self, g: u64) -> (u64, u64) {
         match *self {
             Self::Min(m) => {
@@ -55,14 +53,6 @@ impl Modifier {
             }
             Self::Additive(f) => (g, g.saturating_add(f.of_floor(g))),
         }
-    }
-
-    /// The delay that a delay of `g` becomes. A jitter draws one word, also where its range has
-    /// one point.
-    #[inline]
-    pub(crate) fn apply(&self, g: u64, random: &mut impl Random) -> u64 {
-        let (low, high) = self.range(g);
-        if self.is_jitter() { pick(low, high, random.word()) } else { low }
     }
 }
 
