@@ -71,9 +71,7 @@ fn footing() -> String {
     let stretch_bytes = sleep_bytes + 32;
     format!(
         "tokio with {runtime}: its Sleep is {sleep_bytes} bytes. Stretch, where the policy has no \
-         limit in time: a future of {stretch_bytes} bytes and a task of 256.\n\
-         redial's next delay is read in nanoseconds, the others' as a Duration, which is about 7 \
-         instructions more.\n"
+         limit in time: a future of {stretch_bytes} bytes and a task of 256.\n"
     )
 }
 

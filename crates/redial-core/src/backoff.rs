@@ -8,6 +8,7 @@ use crate::invalid::{Invalid, Mistake};
 use crate::modifier::{CHAIN_MAX, Chain, Modifier};
 use crate::policy::{Policy, UNLIMITED};
 use crate::random::{Random, pick};
+use crate::ready::Ready;
 use crate::schedule::{FromFn, Schedule};
 use crate::source::{Kind, LIST_MAX, Source};
 use crate::time::nanos;
@@ -67,7 +68,7 @@ pub struct Backoff<S = Source> {
     source: S,
     chain: Chain,
     caps: Caps,
-    shape: Shape,
+    ready: Ready,
     /// How many words the chain takes.
     jitters: usize,
     /// No delay and no word, ever: the loop need not ask.
@@ -96,17 +97,6 @@ impl Caps {
             None => self.unwritten,
         }
     }
-}
-
-/// The chains that nearly everybody writes, told apart when the backoff is built so that the next
-/// delay need not walk the chain.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Shape {
-    /// At most one `max`, then full jitter.
-    Full,
-    /// At most one `max`, and nothing else.
-    Plain,
-    Other,
 }
 
 impl Backoff {
@@ -179,7 +169,7 @@ impl Backoff {
             _ if !in_range => self.or_invalid(Mistake::Factor(written.to_bits())),
             Kind::Exponential { initial, .. } => {
                 self.source = Source::new(Kind::Exponential { initial, factor: decimal });
-                self
+                self.with_ready()
             }
             _ => self.or_invalid(Mistake::FactorWithoutExponential(written.to_bits())),
         }
@@ -218,7 +208,7 @@ impl Backoff {
             entries[length] = nanos(delays[length]);
             length += 1;
         }
-        let list = Self::new(Source::list(entries, length));
+        let list = Self::from_list(entries, length);
         if delays.len() > LIST_MAX {
             list.or_invalid(Mistake::ListTooLong(delays.len()))
         } else {
@@ -251,7 +241,23 @@ impl Backoff {
     pub(crate) const fn from_kind(kind: Kind) -> Self {
         let mut backoff = Self::new(Source::new(kind));
         backoff.instant = matches!(kind, Kind::Constant(0));
-        backoff
+        backoff.with_ready()
+    }
+
+    pub(crate) const fn from_list(delays: [u64; LIST_MAX], length: usize) -> Self {
+        Self::new(Source::list(delays, length)).with_ready()
+    }
+
+    /// After the source has changed.
+    const fn with_ready(mut self) -> Self {
+        self.ready = Ready::of(&self.source);
+        let modifiers = self.chain.as_slice();
+        let mut i = 0;
+        while i < modifiers.len() {
+            self.ready = self.ready.with(modifiers[i]);
+            i += 1;
+        }
+        self
     }
 
     /// Delay `n` where nothing is drawn by the source: the value that enters the chain.
@@ -309,7 +315,7 @@ impl<S> Backoff<S> {
             source,
             chain: Chain::EMPTY,
             caps: Caps::NONE,
-            shape: Shape::Plain,
+            ready: Ready::NONE,
             jitters: 0,
             instant: false,
             invalid: None,
@@ -525,7 +531,7 @@ impl<S> Backoff<S> {
                 if let [Modifier::Max(max), ..] = chain.as_slice() {
                     self.caps.leading = *max;
                 }
-                self.shape = Shape::of(chain.as_slice());
+                self.ready = self.ready.with(modifier);
                 self.jitters += modifier.is_jitter() as usize;
                 self.instant = self.instant && matches!(modifier, Modifier::Max(_));
                 self
@@ -540,6 +546,11 @@ impl<S> Backoff<S> {
             self.invalid = Some(Invalid(mistake));
         }
         self
+    }
+
+    #[inline]
+    pub(crate) const fn ready(&self) -> &Ready {
+        &self.ready
     }
 
     #[inline]
@@ -559,43 +570,27 @@ impl<S> Backoff<S> {
 impl<S: Schedule> Backoff<S> {
     /// Delay `n`, in nanoseconds; `previous` is what the source gave last, and becomes what it
     /// gives now.
-    #[inline(always)]
+    ///
+    /// Out of line: most delays are looked up, by [`Policy`].
+    #[cold]
+    #[inline(never)]
     pub(crate) fn next(&self, n: u64, previous: &mut u64, random: &mut impl Random) -> u64 {
         let given = self.source.delay_nanos(n, *previous, &self.caps, random);
         *previous = given;
-        match self.shape {
-            Shape::Full => pick(0, given.min(self.caps.leading), random.word()),
-            Shape::Plain => given.min(self.caps.leading),
-            Shape::Other => {
-                // The words first: a generator that is lent out has to be in memory.
-                let mut words = [0; CHAIN_MAX];
-                for word in words.iter_mut().take(self.jitters) {
-                    *word = random.word();
-                }
-                self.walk(given, &words)
-            }
+        let mut words = [0; CHAIN_MAX];
+        for word in words.iter_mut().take(self.jitters) {
+            *word = random.word();
         }
+        self.walk(given, &words)
     }
 
     /// What the chain makes of a delay, with one word for each of its jitters.
-    #[cold]
-    #[inline(never)]
     fn walk(&self, given: u64, words: &[u64; CHAIN_MAX]) -> u64 {
         let mut words = words.iter().copied();
         self.modifiers().iter().fold(given, |delay, modifier| match modifier.range(delay) {
             (low, high) if modifier.is_jitter() => pick(low, high, words.next().unwrap_or(0)),
             (bounded, _) => bounded,
         })
-    }
-}
-
-impl Shape {
-    const fn of(modifiers: &[Modifier]) -> Self {
-        match modifiers {
-            [] | [Modifier::Max(_)] => Self::Plain,
-            [Modifier::Full] | [Modifier::Max(_), Modifier::Full] => Self::Full,
-            _ => Self::Other,
-        }
     }
 }
 

@@ -494,7 +494,7 @@ fn weigh<S: Schedule>(
             return (Decision::Stop(Stop::RetryAfterTooLong), waits);
         }
         Verdict::RetryAfter(dictated) => nanos(dictated),
-        _ => policy.backoff().next(n, &mut waits.previous, random),
+        _ => policy.delay(n, &mut waits.previous, random),
     };
     let total = waits.total.saturating_add(delay);
     match refusal(policy, limits, now, started, delay, total) {

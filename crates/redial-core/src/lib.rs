@@ -45,6 +45,7 @@ mod modifier;
 mod policy;
 mod power;
 mod random;
+mod ready;
 mod schedule;
 mod source;
 mod text;

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use crate::backoff::Backoff;
 use crate::call::Call;
-use crate::random::Random;
+use crate::random::{Random, pick};
 use crate::schedule::Schedule;
 use crate::source::Source;
 use crate::time::{Time, nanos};
@@ -54,6 +54,8 @@ pub struct Policy<S = Source> {
     /// All retries where there is no delay, no word and no deadline, so that a failure needs
     /// nothing but the count; none otherwise.
     instant_retries: u64,
+    /// As many as wait for a delay that is looked up and fully jittered, from the first one on.
+    jittered_retries: u64,
 }
 
 impl Policy {
@@ -107,7 +109,8 @@ impl<S> Policy<S> {
     pub(crate) const fn from_retries(backoff: Backoff<S>, retries: u64) -> Self {
         let instant_retries = if backoff.is_instant() { retries } else { 0 };
         let (within, wait_budget) = (NO_LIMIT, NO_LIMIT);
-        Self { backoff, retries, within, wait_budget, instant_retries }
+        let jittered_retries = backoff.ready().jittered(retries);
+        Self { backoff, retries, within, wait_budget, instant_retries, jittered_retries }
     }
 
     /// No attempt starts once this much time has passed since the start of the first one. It never
@@ -223,6 +226,16 @@ impl<S> Policy<S> {
 }
 
 impl<S: Schedule> Policy<S> {
+    /// Delay `n`, in nanoseconds, of a retry that there is.
+    #[inline(always)]
+    pub(crate) fn delay(&self, n: u64, previous: &mut u64, random: &mut impl Random) -> u64 {
+        if n < self.jittered_retries {
+            pick(0, self.backoff.ready().at(n), random.word())
+        } else {
+            self.backoff.next(n, previous, random)
+        }
+    }
+
     /// The delays that a call under this policy would sleep if every attempt failed: what the loop
     /// asks for, in the order in which it asks, from the same words. Limits in time are left out,
     /// for they depend on how long the attempts take.
@@ -328,10 +341,11 @@ impl<S: Schedule, R: Random> Delays<'_, S, R> {
     /// ```
     #[inline(always)]
     pub fn next_nanos(&mut self) -> Option<u64> {
-        if self.n >= self.policy.retries {
+        // Looked up, there is one for sure.
+        if self.n >= self.policy.jittered_retries && self.n >= self.policy.retries {
             return None;
         }
-        let delay = self.policy.backoff.next(self.n, &mut self.previous, &mut self.random);
+        let delay = self.policy.delay(self.n, &mut self.previous, &mut self.random);
         self.n += 1;
         Some(delay)
     }

@@ -93,6 +93,17 @@ impl Source {
         self.kind
     }
 
+    /// How many of the first `count` delays depend neither on chance nor on the chain. All of them
+    /// only where what follows is at least the last of them, which a list does not promise.
+    pub(crate) const fn known_before(&self, count: u64) -> u64 {
+        match self.kind {
+            Kind::Decorrelated { .. } => 0,
+            Kind::List { length } if (length as u64) < count => length as u64,
+            Kind::List { .. } => count - 1,
+            _ => count,
+        }
+    }
+
     /// The delays of a list.
     pub(crate) const fn entries(&self) -> &[u64] {
         match self.kind {

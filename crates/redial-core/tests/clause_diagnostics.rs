@@ -506,9 +506,12 @@ fn every_count_at_its_ends() {
         "retry: 99999999999999999999",
         &format!("too-many-digits `99999999999999999999`: retry: `99999999999999999999`; {most}"),
     );
-    for text in ["NaN", "inf", "1e9", "1.5", "+1", "3x", "0x10", "1_000", "Unlimited", "-", "\0"] {
+    for text in ["NaN", "inf", "1e9", "1.5", "+1", "3x", "0x10", "1_000", "Unlimited", "-"] {
         check(&format!("retry: {text}"), &format!("wrong-type `{text}`: retry: `{text}`; {count}"));
     }
+    // What could steer a terminal is not repeated.
+    check("retry: \0", &format!("wrong-type `\0`: retry: `?`; {count}"));
+    check("retry: \x1bc", &format!("wrong-type `\x1bc`: retry: `?c`; {count}"));
     let retries = |text: &str| text.parse::<Policy>().unwrap().attempts();
     assert_eq!(retries("retry: 4294967294"), Some(u32::MAX));
     assert_eq!(retries("attempts: 4294967295"), Some(u32::MAX));

@@ -144,3 +144,12 @@ fn a_saturated_source_keeps_its_cap() {
     let policy = Backoff::exponential(Duration::MAX).max(ms(30)).attempts(3);
     check(policy, || 0, &[30, 30]);
 }
+
+#[test]
+fn a_long_list_goes_on_below_its_cap_after_it_has_reached_it() {
+    let mut delays = [ms(1000); 32];
+    delays[30] = ms(1);
+    let policy = Backoff::list(&delays).max(ms(1000)).full_jitter().attempts(34);
+    let greatest: Vec<_> = policy.delays(|| u64::MAX).map(|delay| delay.as_millis()).collect();
+    assert_eq!(greatest[28..], [1000, 1000, 1, 1000, 1000]);
+}

@@ -185,6 +185,19 @@ impl Clock for StdClock {
     }
 }
 
+/// Out of line: a thread's sleep is a loop of its own, whose registers every call would pay for.
+#[cold]
+#[inline(never)]
+fn sleep<K, P, C, H, L, R>(clock: &K, session: &Session<P, C, H, L, R>, delay: Duration)
+where
+    K: Clock,
+    P: AsPolicy,
+    L: Bounds,
+    R: Random,
+{
+    clock.sleep(session.sleep_length(|| clock.now(), delay));
+}
+
 /// A blocking call that is ready to [`run`](Self::run).
 ///
 /// ```
@@ -317,7 +330,7 @@ where
             };
             ledger.record(session.call.failures(), G::failed(error));
             if !is_skipped(delay) {
-                self.clock.sleep(session.sleep_length(now, delay));
+                sleep(&self.clock, &session, delay);
             }
             attempt.number = session.call.failures().saturating_add(1);
             permit = match self.guard.admit(now) {

@@ -56,26 +56,26 @@ fn delay_by_2(times: u64) {
     let policy = black_box(&DOUBLING);
     repeat::first_ten(times, || {
         let mut delays = policy.delays(SplitMix64::new(black_box(42)));
-        move || delays.next_nanos()
+        move || delays.next()
     });
 }
 
 fn delay_by_2_steady(times: u64) {
     let mut delays = black_box(&DOUBLING).delays(SplitMix64::new(black_box(42)));
-    repeat::blocking(times, || delays.next_nanos());
+    repeat::blocking(times, || delays.next());
 }
 
 fn delay_by_1_5(times: u64) {
     let policy = black_box(&GROWING);
     repeat::first_ten(times, || {
         let mut delays = policy.delays(SplitMix64::new(black_box(42)));
-        move || delays.next_nanos()
+        move || delays.next()
     });
 }
 
 fn delay_by_1_5_steady(times: u64) {
     let mut delays = black_box(&GROWING).delays(SplitMix64::new(black_box(42)));
-    repeat::blocking(times, || delays.next_nanos());
+    repeat::blocking(times, || delays.next());
 }
 
 fn blocking_failures(times: u64) {

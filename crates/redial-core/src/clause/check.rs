@@ -6,7 +6,7 @@ use super::reader::{Growth, Reader, Written};
 use crate::backoff::Backoff;
 use crate::modifier::Modifier;
 use crate::policy::{NO_LIMIT, Policy, UNLIMITED};
-use crate::source::{Kind as Formula, Source};
+use crate::source::Kind as Formula;
 
 /// The cap of a source that grows, where the clause writes none.
 const DEFAULT_CAP: u64 = 30_000_000_000;
@@ -36,7 +36,7 @@ const fn source(reader: &Reader<'_>) -> Backoff {
             Backoff::from_kind(Formula::Exponential { initial, factor: reader.factor })
         }
         Growth::Fibonacci => Backoff::from_kind(Formula::Fibonacci { initial }),
-        Growth::List(delays, length) => Backoff::new(Source::list(delays, length)),
+        Growth::List(delays, length) => Backoff::from_list(delays, length),
         Growth::Decorrelated => {
             let cap = if reader.uncapped { u64::MAX } else { default_cap(initial) };
             Backoff::decorrelated_below(initial, cap)

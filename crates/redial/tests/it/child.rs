@@ -12,20 +12,27 @@ pub(crate) fn is_one() -> bool {
 
 /// Runs one ignored test of this binary in a child process.
 pub(crate) fn command(test: &str) -> Command {
+    let mut command = all_under(test);
+    command.args(["--exact", "--nocapture"]);
+    command
+}
+
+/// Runs all ignored tests whose names begin like this, one after the other.
+pub(crate) fn all_under(prefix: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("a test binary has a path"));
-    command.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]);
+    command.args([prefix, "--ignored", "--test-threads=1"]);
     command.env(MARK, "1").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
-/// Runs it and passes its verdict on.
+/// Runs it and passes its verdict on, if that is the verdict of so many tests.
 #[track_caller]
-pub(crate) fn check(test: &str) {
-    let output = command(test).output().expect("the test binary runs");
+pub(crate) fn check(mut command: Command, tests: usize) {
+    let output = command.output().expect("the test binary runs");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(
-        output.status.success() && text.contains("1 passed"),
-        "{test} in a process of its own:\n{text}{}",
+        output.status.success() && text.contains(&format!(" {tests} passed")),
+        "not {tests} tests that pass in a process of their own:\n{text}{}",
         String::from_utf8_lossy(&output.stderr),
     );
 }

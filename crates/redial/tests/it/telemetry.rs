@@ -11,8 +11,17 @@ use redial::{Backoff, Breaker, Budget, Clock, Policy, Verdict, blocking, policy,
 use tracing::field::{Field, Visit};
 use tracing::{Event, Metadata, Subscriber, span};
 
+use crate::child;
+
 const SECOND: Duration = Duration::from_secs(1);
 const POLICY: Policy = policy!("attempts: 3, delay: 1500ms, backoff: exponential");
+
+/// Whether anybody listens to an event is remembered for the whole process, by whoever comes first:
+/// a test beside these, to which nobody listens, could switch it off for them.
+#[test]
+fn what_is_documented_is_what_is_heard() {
+    child::check(child::all_under("telemetry::"), 8);
+}
 
 /// Writes events down as text: level, target, message, fields in their order.
 #[derive(Clone, Default)]
@@ -119,7 +128,11 @@ fn fail_async(times: u32) {
 }
 
 #[test]
+#[ignore = "in a child process"]
 fn a_success_at_once_is_one_quiet_event() {
+    if !child::is_one() {
+        return;
+    }
     for run in [fail, fail_async] {
         check(
             || run(0),
@@ -133,7 +146,11 @@ fn a_success_at_once_is_one_quiet_event() {
 }
 
 #[test]
+#[ignore = "in a child process"]
 fn a_success_after_retries_is_an_event_for_each_and_one_for_the_outcome() {
+    if !child::is_one() {
+        return;
+    }
     for run in [fail, fail_async] {
         check(
             || run(2),
@@ -151,7 +168,11 @@ fn a_success_after_retries_is_an_event_for_each_and_one_for_the_outcome() {
 }
 
 #[test]
+#[ignore = "in a child process"]
 fn a_failure_is_a_warning() {
+    if !child::is_one() {
+        return;
+    }
     for run in [fail, fail_async] {
         check(
             || run(3),
@@ -169,7 +190,11 @@ fn a_failure_is_a_warning() {
 }
 
 #[test]
+#[ignore = "in a child process"]
 fn a_timeout_is_told_apart() {
+    if !child::is_one() {
+        return;
+    }
     let run = || {
         let clock = ManualClock::new();
         let hung = std::future::pending::<Result<(), ()>>;
@@ -192,7 +217,11 @@ fn a_timeout_is_told_apart() {
 
 /// Every reason is an outcome of its own, under its stable name.
 #[test]
+#[ignore = "in a child process"]
 fn every_reason_has_its_name() {
+    if !child::is_one() {
+        return;
+    }
     let outcomes = |run: &dyn Fn()| {
         let (events, numbers) = observed(run);
         let named = |text: &str, before: &str, after: char| {
@@ -227,7 +256,11 @@ fn every_reason_has_its_name() {
 
 /// As documented: its retries are counted, and it has no outcome.
 #[test]
+#[ignore = "in a child process"]
 fn a_call_that_is_dropped_has_no_outcome() {
+    if !child::is_one() {
+        return;
+    }
     let run = || {
         let clock = ManualClock::new();
         let mut call = Box::pin(
@@ -246,7 +279,11 @@ fn a_call_that_is_dropped_has_no_outcome() {
 
 /// As documented: the caller's own loop does not say how it ended.
 #[test]
+#[ignore = "in a child process"]
 fn the_callers_own_loop_is_heard_of_only_by_its_retries() {
+    if !child::is_one() {
+        return;
+    }
     let run = || {
         let clock = ManualClock::new();
         clock.block_on(async {
@@ -267,7 +304,11 @@ fn the_callers_own_loop_is_heard_of_only_by_its_retries() {
 
 /// Events might be sent anywhere, and an error's text might hold a secret.
 #[test]
+#[ignore = "in a child process"]
 fn no_event_carries_the_text_of_an_error() {
+    if !child::is_one() {
+        return;
+    }
     let run = || {
         let clock = ManualClock::new();
         let call = blocking::call(&POLICY, |_| Err::<(), _>("password=hunter2")).clock(&clock);
