@@ -24,7 +24,7 @@
 //! Where the source grows and no `max_delay` is written, there is a cap of 30 s before all
 //! modifiers, or of the delay itself where that is longer. A list goes on with the first
 //! `max_delay`, or its last entry where there is none; a decorrelated source is capped by it, or
-//! at 30 s.
+//! by that default.
 //!
 //! [`policy!`](crate::policy!) reads a clause when the program is compiled, `"…".parse()` when it
 //! runs, and [`read`] reports everything there is to say about it.
@@ -281,7 +281,8 @@ impl FromStr for Policy {
 /// assert_eq!(STUBBORN.attempts(), Some(51));
 /// ```
 ///
-/// The language is described in [`clause`](crate::clause).
+/// The language is described in [`clause`](crate::clause). The clause must be a constant; text that
+/// is known only at run time is read by `text.parse::<Policy>()`.
 #[macro_export]
 macro_rules! policy {
     (allow($($warning:ident),* $(,)?), $clause:expr $(,)?) => {{
@@ -300,7 +301,7 @@ macro_rules! policy {
 #[track_caller]
 pub const fn checked(clause: &str, allowed: &[&str]) -> Policy {
     let reading = read(clause);
-    let mut report = Text::<4096>::new().str("this clause is not a policy\n");
+    let mut report = Text::<4096>::new().str("this clause is refused\n");
     let mut found = 0;
     let mut i = 0;
     while i < allowed.len() {

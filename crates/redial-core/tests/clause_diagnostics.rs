@@ -882,7 +882,7 @@ fn drawn(text: &'static str, allowed: &'static [&'static str]) -> String {
 fn a_mistake_is_drawn_under_its_line() {
     assert_eq!(
         drawn("retry: 4,\n  délai: 100ms, # ici\n  jitter: loud", &[]),
-        "this clause is not a policy\n\
+        "this clause is refused\n\
          error[unknown-option]: `délai` is not an option; did you mean `delay`?\n\
          \x20 |   délai: 100ms, # ici\n\
          \x20 |   ^^^^^\n\
@@ -892,7 +892,7 @@ fn a_mistake_is_drawn_under_its_line() {
     );
     assert_eq!(
         drawn("", &[]),
-        "this clause is not a policy\n\
+        "this clause is refused\n\
          error[syntax]: the clause is empty; write for example retry: 3, delay: 1s\n\
          \x20 | \n\
          \x20 | ^\n",
@@ -903,7 +903,7 @@ fn a_mistake_is_drawn_under_its_line() {
 fn a_warning_is_drawn_with_the_way_to_allow_it() {
     assert_eq!(
         drawn("retry: 20, delay: 1s", &["unbounded", "no_such_warning", "negative"]),
-        "this clause is not a policy\n\
+        "this clause is refused\n\
          error: allow(no_such_warning): no warning has this name\n\
          error: allow(negative): no warning has this name\n\
          warning[many-retries]: retry: 20 retries are more than 10; \
@@ -919,4 +919,19 @@ fn an_allowed_warning_builds() {
     const MANY: Policy = policy!(allow(many_retries), "retry: 20, delay: 1s");
     const ENDLESS: Policy = policy!(allow(unbounded, hot_loop,), "retry: unlimited",);
     assert_eq!((MANY.attempts(), ENDLESS.attempts()), (Some(21), None));
+}
+
+#[test]
+fn a_backoff_that_starts_at_the_default_cap_never_grows() {
+    let held = "the default cap holds it at its first delay; write max_delay, or max_delay: none";
+    for growth in ["linear", "exponential", "fibonacci", "decorrelated"] {
+        let written = format!("backoff: {growth}");
+        check(
+            &format!("retry: 3, delay: 1min, {written}"),
+            &format!("unused-option `{written}`: `backoff` has no effect here: {held}"),
+        );
+        for text in ["delay: 29s", "delay: 1min, max_delay: 5min", "delay: 1min, max_delay: none"] {
+            check(&format!("retry: 3, {text}, {written}"), "");
+        }
+    }
 }

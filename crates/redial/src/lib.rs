@@ -44,7 +44,8 @@
 //! - You get the operation's own last error, unchanged, and [`outcome`] tells why it stopped.
 //! - The same [`seed`] gives the same delays everywhere; without one, no two calls share them.
 //! - Dropping the future cancels the call cleanly at any point.
-//! - A call that succeeds at once reads no clock, draws no random number and allocates nothing.
+//! - A call that succeeds at once draws no random number and allocates nothing, and reads the clock
+//!   only if it has a deadline, a budget, or an outcome to report.
 //!
 //! The [`guide`] has a chapter on each question that comes up: choosing a policy, telling errors
 //! apart, budgets and breakers, tests that never sleep, other runtimes, and moving from other

@@ -37,7 +37,13 @@ use crate::testing::switch::is_skipped;
 /// ```
 ///
 /// Dropping the future cancels it cleanly at any point: no task, timer or token is left behind.
-/// For state that the attempts mutate, see [`tries`](crate::tries).
+/// For state that the attempts mutate (rustc says that a captured variable cannot escape), see
+/// [`tries`](crate::tries).
+///
+/// # Panics
+///
+/// Where it has to wait and there is no tokio runtime with its time enabled, as tokio's own timer
+/// does. A call on another runtime, or in a test without one, names its [`clock`](Retry::clock).
 #[cfg(feature = "tokio")]
 pub fn retry<P, Op, Fut, T, E>(
     policy: P,
@@ -60,19 +66,16 @@ where
 pub fn retry<P, Op, Fut, T, E>(
     policy: P,
     operation: Op,
-) -> Retry<
-    Parts<Op, Open, NoClock, Session<P, Always, Nobody, Unbounded, ThreadRandom>>,
-    core::future::Pending<Result<T, E>>,
->
+) -> Retry<Parts<Op, Open, NoClock, Session<P, Always, Nobody, Unbounded, ThreadRandom>>, NoClock>
 where
     P: AsPolicy,
     Op: FnMut() -> Fut,
     Fut: Future<Output = Result<T, E>>,
 {
-    Retry { parts: Parts::new(policy, operation, NoClock), run: |_| core::future::pending() }
+    Retry { parts: Parts::new(policy, operation, NoClock), run: |_| NoClock }
 }
 
-/// A call that has not been given a clock.
+/// What a call without a clock becomes. It is not a future, so such a call cannot be awaited.
 #[cfg(not(feature = "tokio"))]
 #[derive(Clone, Copy, Debug)]
 pub struct NoClock;
@@ -470,7 +473,8 @@ where
         self.parts.with_guard(guard).ready()
     }
 
-    /// Asks a circuit breaker before each attempt, and tells it how the attempt went. The error is [`Error`](crate::Error) from here on.
+    /// Asks a circuit breaker before each attempt, and tells it how the attempt went. The error is
+    /// [`Error`](crate::Error) from here on.
     ///
     /// ```
     /// use redial::{Breaker, Error, Policy, retry};

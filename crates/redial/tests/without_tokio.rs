@@ -22,6 +22,33 @@ fn a_call_runs_on_the_clock_that_it_is_given() {
     clock.assert_slept(&seconds([1, 2]));
 }
 
+/// Whether a value can be awaited: the method of the bound where it holds, the trait's otherwise.
+struct Awaited<'v, T>(&'v T);
+
+trait NotAFuture {
+    fn is_future(&self) -> bool {
+        false
+    }
+}
+
+impl<T> NotAFuture for Awaited<'_, T> {}
+
+impl<T: IntoFuture> Awaited<'_, T> {
+    fn is_future(&self) -> bool {
+        true
+    }
+}
+
+/// It would have nothing to sleep on, so it does not compile.
+#[test]
+fn a_call_without_a_clock_cannot_be_awaited() {
+    let script: Script<(), ()> = Script::new([]);
+    let call = retry(&POLICY, || script.next());
+    assert_eq!(Awaited(&call).is_future(), cfg!(feature = "tokio"));
+    let call = call.clock(ManualClock::new());
+    assert!(Awaited(&call).is_future());
+}
+
 #[test]
 fn the_callers_own_loop_does_too() {
     let clock = ManualClock::new();

@@ -117,6 +117,11 @@ const fn warn_without_effect(reader: &mut Reader<'_>) {
             reader.push(Kind::BackoffWithoutRetry, place, "", "");
         }
     }
+    if let (Some(place), true) = (backoff, never_grows(reader)) {
+        let advice =
+            "the default cap holds it at its first delay; write max_delay, or max_delay: none";
+        reader.push(Kind::UnusedOption, place, "backoff", advice);
+    }
     if let (Some(place), true) = (delay, list) {
         let advice = "a list has its own delays";
         reader.push(Kind::UnusedOption, place, "delay", advice);
@@ -133,6 +138,12 @@ const fn warn_without_effect(reader: &mut Reader<'_>) {
         let advice = "only backoff: linear has an increment";
         reader.push(Kind::UnusedOption, place, "increment", advice);
     }
+}
+
+/// Whether a source that should grow starts at the cap that nobody wrote.
+const fn never_grows(reader: &Reader<'_>) -> bool {
+    let grows = !matches!(reader.growth, Growth::Fixed | Growth::List(..));
+    grows && !reader.uncapped && !writes_max(reader) && reader.delay >= DEFAULT_CAP
 }
 
 const fn warn_of_counts(reader: &mut Reader<'_>, backoff: &Backoff) {

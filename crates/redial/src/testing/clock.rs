@@ -1,6 +1,6 @@
 //! A clock that stands still until somebody moves it.
 
-use core::future::Future;
+use core::future::{Future, IntoFuture};
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
@@ -136,7 +136,7 @@ impl ManualClock {
         );
     }
 
-    /// Runs a future to its end. Whenever it waits and nothing has woken it, the clock moves to
+    /// Runs a future, or a call, to its end. Whenever it waits and nothing has woken it, the clock moves to
     /// the next timer.
     ///
     /// ```
@@ -154,10 +154,10 @@ impl ManualClock {
     ///
     /// Where the future waits for something that is not on this clock: it would wait for ever.
     #[track_caller]
-    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+    pub fn block_on<F: IntoFuture>(&self, future: F) -> F::Output {
         let woken = Arc::new(Woken(AtomicBool::new(false)));
         let waker = Waker::from(Arc::clone(&woken));
-        let mut future = pin!(future);
+        let mut future = pin!(future.into_future());
         loop {
             if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
                 return output;
