@@ -113,8 +113,9 @@ impl<S> Policy<S> {
         Self { backoff, retries, within, wait_budget, instant_retries, jittered_retries }
     }
 
-    /// No attempt starts once this much time has passed since the start of the first one. It never
-    /// interrupts an attempt by itself.
+    /// No attempt starts once this much time has passed since the start of the first one. That is
+    /// decided before the wait: a timer that fires late makes its attempt late. It never interrupts
+    /// an attempt by itself.
     ///
     /// ```
     /// use core::time::Duration;

@@ -39,15 +39,12 @@ pub trait Guard {
 
     /// Runs an attempt of an async call.
     #[doc(hidden)]
-    fn attempt<T, E, F, K>(
+    fn attempt<F: Attempt, K: Clock>(
         &self,
         attempt: F,
         clock: &K,
         deadline: Option<Time>,
-    ) -> impl Future<Output = Result<T, Self::Error<E>>>
-    where
-        F: Future<Output = Result<T, E>>,
-        K: Clock;
+    ) -> impl Future<Output = Result<F::Value, Self::Error<F::Error>>>;
 
     /// The call's error from the operation's.
     #[doc(hidden)]
@@ -60,6 +57,22 @@ pub trait Guard {
     /// What a timeout means.
     #[doc(hidden)]
     fn timeout_verdict(&self) -> Verdict;
+}
+
+/// The future of one attempt, with what it gives and how it fails as types of its own.
+///
+/// Not `F: Future<Output = Result<T, E>>`: inside of a spawned task the compiler forgets that the
+/// lifetimes in `T` and `E` are those in `F`, and then the future of a call is not `Send`.
+pub trait Attempt: Future<Output = Result<Self::Value, Self::Error>> {
+    /// What it gives.
+    type Value;
+    /// How it fails.
+    type Error;
+}
+
+impl<F: Future<Output = Result<T, E>>, T, E> Attempt for F {
+    type Value = T;
+    type Error = E;
 }
 
 /// Tells a breaker how an attempt went. One that is dropped without a word counts as neither
@@ -114,16 +127,12 @@ impl Guard for Open {
     }
 
     #[inline]
-    fn attempt<T, E, F, K>(
+    fn attempt<F: Attempt, K: Clock>(
         &self,
         attempt: F,
         _clock: &K,
         _deadline: Option<Time>,
-    ) -> impl Future<Output = Result<T, E>>
-    where
-        F: Future<Output = Result<T, E>>,
-        K: Clock,
-    {
+    ) -> impl Future<Output = Result<F::Value, F::Error>> {
         attempt
     }
 
@@ -184,16 +193,12 @@ impl<'b> Guard for Guarded<'b> {
     }
 
     /// An attempt that is ready when it is cut has succeeded: it is asked first.
-    fn attempt<T, E, F, K>(
+    fn attempt<F: Attempt, K: Clock>(
         &self,
         attempt: F,
         clock: &K,
         deadline: Option<Time>,
-    ) -> impl Future<Output = Result<T, Error<E>>>
-    where
-        F: Future<Output = Result<T, E>>,
-        K: Clock,
-    {
+    ) -> impl Future<Output = Result<F::Value, Error<F::Error>>> {
         let limit = self.limit(clock, deadline);
         let timer = limit.filter(|limit| !limit.is_zero()).map(|limit| clock.sleep(limit));
         async move {
