@@ -47,13 +47,25 @@ use crate::testing::switch::is_skipped;
 type LayerSession<P, C, L> = Session<P, C, Nobody, L, ThreadRandom>;
 
 /// Says of a result what it means: `None` where it is to be returned, a verdict where it is a
-/// failure.
+/// failure. A closure does; see [`RetryLayer::classify`].
+///
+/// ```
+/// use redial::{Verdict, tower::Judge};
+/// fn takes(_: impl Judge<u16, ()>) {}
+/// takes(|result: &Result<u16, ()>| matches!(result, Ok(503)).then_some(Verdict::Retry));
+/// ```
 pub trait Judge<Response, Error>: Clone {
     #[doc(hidden)]
     fn judge(&mut self, result: &Result<Response, Error>) -> Option<Verdict>;
 }
 
-/// Every error is retried, every response is returned.
+/// Every error is retried, every response is returned: what a layer does unless it is told.
+///
+/// ```
+/// use redial::tower::{Errors, Judge};
+/// fn takes(_: impl Judge<u16, ()>) {}
+/// takes(Errors);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Errors;
 

@@ -46,7 +46,7 @@ pub fn tries<P: AsPolicy>(
     tries_on(crate::TokioClock, policy)
 }
 
-/// [`tries`](crate::tries) on a clock of your own.
+/// `tries` on a clock of your own.
 ///
 /// ```
 /// use redial::{Policy, testing::ManualClock, tries_on};
@@ -73,7 +73,7 @@ pub fn tries_on<K: Clock, P: AsPolicy>(
     Tries { clock, session, reason: None }
 }
 
-/// What [`tries`](crate::tries) makes.
+/// What `tries` makes.
 ///
 /// ```
 /// use std::time::Duration;
