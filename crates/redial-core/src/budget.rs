@@ -178,8 +178,9 @@ impl BudgetBuilder {
 
     const fn billionths(&mut self, option: &'static str, tokens: f64) -> u64 {
         match Decimal::from_float(tokens) {
-            Some(amount) => amount.billionths(),
-            None => {
+            // Less than a billionth would become nothing, which is another thing.
+            Some(amount) if amount.billionths() > 0 || tokens == 0.0 => amount.billionths(),
+            _ => {
                 if self.invalid.is_none() {
                     self.invalid = Some(Invalid(Mistake::Amount(option, tokens.to_bits())));
                 }

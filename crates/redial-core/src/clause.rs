@@ -110,7 +110,8 @@ impl Reading {
         if self.diagnostics.errors == 0 { Some(self.policy) } else { None }
     }
 
-    /// Errors and warnings in the order of the text, the first 16 of them.
+    /// Errors and warnings in the order of the text, the first 16 of them; [`found`](Self::found)
+    /// tells how many there are.
     ///
     /// ```
     /// use redial_core::clause;
@@ -118,6 +119,17 @@ impl Reading {
     /// ```
     pub const fn diagnostics(&self) -> &[Diagnostic] {
         self.diagnostics.as_slice()
+    }
+
+    /// How many errors and warnings there are in all.
+    ///
+    /// ```
+    /// use redial_core::clause;
+    /// let reading = clause::read("a: 1, b: 1, c: 1");
+    /// assert_eq!((reading.found(), reading.diagnostics().len()), (3, 3));
+    /// ```
+    pub const fn found(&self) -> usize {
+        self.diagnostics.found
     }
 
     /// The options of the call, where they may stand.
@@ -301,7 +313,7 @@ macro_rules! policy {
 #[track_caller]
 pub const fn checked(clause: &str, allowed: &[&str]) -> Policy {
     let reading = read(clause);
-    let mut report = Text::<4096>::new().str("this clause is refused\n");
+    let mut report = Text::<8192>::new().str("this clause is refused\n");
     let mut found = 0;
     let mut i = 0;
     while i < allowed.len() {
@@ -312,9 +324,11 @@ pub const fn checked(clause: &str, allowed: &[&str]) -> Policy {
         }
         i += 1;
     }
+    /// More than these would be more than anybody reads at once.
+    const DRAWN: usize = 8;
     let diagnostics = reading.diagnostics();
     let mut i = 0;
-    while i < diagnostics.len() {
+    while i < diagnostics.len() && found < DRAWN {
         if !(diagnostics[i].kind().is_warning() && is_allowed(diagnostics[i].kind(), allowed)) {
             report = diagnostics[i].draw(clause, report);
             if diagnostics[i].kind().is_warning() {
@@ -326,6 +340,10 @@ pub const fn checked(clause: &str, allowed: &[&str]) -> Policy {
             found += 1;
         }
         i += 1;
+    }
+    if found == DRAWN && reading.found() > i {
+        let more = (reading.found() - i) as u128;
+        report = report.str("and ").number(more).str(" more\n");
     }
     if found > 0 {
         panic!("{}", report.as_str());

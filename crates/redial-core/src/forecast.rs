@@ -85,7 +85,7 @@ impl Policy {
         while n < count {
             // By now a source with chance in it has settled.
             let settled = matches!(self.backoff().source().kind(), Kind::Decorrelated { .. });
-            let block = if settled { count - n } else { (n / 256).min(count - n) };
+            let block = if settled { count - n } else { (n / 64).min(count - n) };
             sum.add(self.forecast(n), self.forecast(n + (block - 1)), block);
             n += block;
         }

@@ -163,8 +163,9 @@ mod settings {
     #[test]
     fn a_budget_that_nothing_refills_is_refused() {
         assert!(message(PLAIN.deposit(0.0)).contains("never refills"));
-        // Less than half a billionth is nothing.
-        assert!(message(PLAIN.deposit(4e-10)).contains("never refills"));
+        // Less than half a billionth would be nothing, which is not what was asked for.
+        assert!(message(PLAIN.deposit(4e-10)).contains("out of range"));
+        assert!(message(PLAIN.cost(4e-10)).contains("out of range"));
         assert!(PLAIN.deposit(1e-9).try_build().is_ok());
         assert!(FLOOR.floor_per_second(1e-9).try_build().is_ok());
     }

@@ -102,7 +102,7 @@ const EXAMPLES: [(Kind, &str, &str); 26] = [
         Kind::DelayWithoutRetry,
         "retry: 0, delay: 1s",
         "delay-without-retry `delay: 1s`: delay has no effect without a retry; \
-         add retry: 3, or drop the delay",
+         have at least one, or drop the delay",
     ),
     (
         Kind::BackoffWithoutDelay,
@@ -114,7 +114,7 @@ const EXAMPLES: [(Kind, &str, &str); 26] = [
         Kind::BackoffWithoutRetry,
         "backoff: [1s]",
         "backoff-without-retry `backoff: [1s]`: backoff has no effect without a retry; \
-         add retry: 3, or drop it",
+         have at least one, or drop it",
     ),
     (
         Kind::UnusedOption,
@@ -126,7 +126,7 @@ const EXAMPLES: [(Kind, &str, &str); 26] = [
         Kind::ManyRetries,
         "retry: 11, delay: 1s",
         "many-retries `retry: 11`: retry: 11 retries are more than 10; \
-         a limit in time such as within: 1min may say it better",
+         if it is time that matters, write attempts: unlimited, within: 1min instead",
     ),
     (
         Kind::CapBelowBase,
@@ -137,13 +137,13 @@ const EXAMPLES: [(Kind, &str, &str); 26] = [
         Kind::CapErasesJitter,
         "retry: 5, delay: 1s, backoff: exponential, jitter: full, max_delay: 5s",
         "cap-erases-jitter `5s`: delays reach 16s and this cap comes after the jitter, \
-         so they pile up at 5s; write max_delay before jitter",
+         so they pile up at 5s; write it before the jitter, or a higher one after it",
     ),
     (
         Kind::JitterAboveCap,
         "retry: 5, delay: 1s, backoff: exponential, max_delay: 5s, jitter: 25%",
         "jitter-above-cap `25%`: this jitter comes after max_delay: 5s and takes delays up to \
-         6250ms; write a max_delay after it too, or a jitter that only shortens",
+         6250ms; write that as max_delay after it too, or a jitter that only shortens",
     ),
     (
         Kind::ListLongerThanAttempts,
@@ -160,16 +160,13 @@ const EXAMPLES: [(Kind, &str, &str); 26] = [
     (
         Kind::Unbounded,
         "attempts: unlimited, delay: 1s",
-        "unbounded `attempts: unlimited`: unlimited attempts with no limit in time never give up; \
-         add within or wait_budget",
+        "unbounded `attempts: unlimited`: unlimited attempts with no limit in time never give up; add within",
     ),
     (
         Kind::HotLoop,
         "attempts: unlimited",
-        "unbounded `attempts: unlimited`: unlimited attempts with no limit in time never give up; \
-         add within or wait_budget\n\
-         hot-loop `attempts: unlimited`: unlimited attempts with no delay and no deadline spin; \
-         add delay: 1s or within",
+        "unbounded `attempts: unlimited`: unlimited attempts with no limit in time never give up; add within\n\
+         hot-loop `attempts: unlimited`: unlimited attempts with no delay and no deadline spin; have a delay, or add within",
     ),
 ];
 
@@ -233,11 +230,11 @@ fn warnings_come_in_the_order_of_the_text_too() {
     check(
         "backoff: linear, factor: 3, delay: 1s, attempts: 1",
         "backoff-without-retry `backoff: linear`: backoff has no effect without a retry; \
-         add retry: 3, or drop it\n\
+         have at least one, or drop it\n\
          unused-option `factor: 3`: `factor` has no effect here: \
          only backoff: exponential has a factor\n\
          delay-without-retry `delay: 1s`: delay has no effect without a retry; \
-         add retry: 3, or drop the delay",
+         have at least one, or drop the delay",
     );
 }
 
@@ -500,7 +497,7 @@ fn every_count_at_its_ends() {
     );
     check(
         "attempts: 4294967296",
-        &format!("too-many-digits `4294967296`: attempts: `4294967296`; {most}"),
+        "too-many-digits `4294967296`: attempts: `4294967296`; use at most 4294967295, or unlimited",
     );
     check(
         "retry: 99999999999999999999",
@@ -716,12 +713,11 @@ fn every_list_at_its_ends() {
     check(
         &format!("retry: 32, backoff: [{longest}], within: 1h"),
         "many-retries `retry: 32`: retry: 32 retries are more than 10; \
-         a limit in time such as within: 1min may say it better",
+         if it is time that matters, write attempts: unlimited, within: 1min instead",
     );
     check(
         "retry: 1, backoff: []",
-        "backoff-without-delay `backoff: []`: backoff has no effect without a delay to grow from; \
-         add delay: 1s, or drop it",
+        "backoff-without-delay `backoff: []`: backoff has no effect without delays; write some in the list",
     );
     check(
         "retry: 2, backoff: [1s, 2]",
@@ -781,7 +777,7 @@ fn a_floor_above_the_default_cap_lifts_it() {
 fn a_floor_and_a_ceiling_apart_by_a_jitter_are_no_contradiction() {
     check("retry: 1, delay: 1s, min_delay: 5s, jitter: full, max_delay: 5s", {
         "cap-erases-jitter `5s`: delays reach 5s and this cap comes after the jitter, \
-         so they pile up at 5s; write max_delay before jitter"
+         so they pile up at 5s; write it before the jitter, or a higher one after it"
     });
     check("retry: 1, delay: 1s, max_delay: 1s, jitter: full, min_delay: 5s", "");
 }
@@ -810,7 +806,7 @@ fn waits_that_only_just_fit_get_no_warning() {
         "retry: 5, delay: 1s, backoff: exponential, max_delay: 5s, jitter: 25%, max_delay: 5s",
         "\
         cap-erases-jitter `5s`: delays reach 5s and this cap comes after the jitter, \
-        so they pile up at 5s; write max_delay before jitter",
+        so they pile up at 5s; write it before the jitter, or a higher one after it",
     );
 }
 
@@ -819,7 +815,7 @@ fn a_far_deadline_over_millions_of_retries_is_told_to_the_attempt() {
     let many = |retries: u32| {
         format!(
             "many-retries `retry: {retries}`: retry: {retries} retries are more than 10; \
-             a limit in time such as within: 1min may say it better"
+             if it is time that matters, write attempts: unlimited, within: 1min instead"
         )
     };
     check(
@@ -907,7 +903,7 @@ fn a_warning_is_drawn_with_the_way_to_allow_it() {
          error: allow(no_such_warning): no warning has this name\n\
          error: allow(negative): no warning has this name\n\
          warning[many-retries]: retry: 20 retries are more than 10; \
-         a limit in time such as within: 1min may say it better\n\
+         if it is time that matters, write attempts: unlimited, within: 1min instead\n\
          \x20 | retry: 20, delay: 1s\n\
          \x20 | ^^^^^^^^^\n\
          \x20 = it would run; to have it so: policy!(allow(many_retries), …)\n",
@@ -934,4 +930,35 @@ fn a_backoff_that_starts_at_the_default_cap_never_grows() {
             check(&format!("retry: 3, {text}, {written}"), "");
         }
     }
+}
+
+/// Every piece of advice is tried: what it says to write is accepted.
+#[test]
+fn advice_that_is_followed_is_accepted() {
+    for followed in [
+        "retry: 1, delay: 1s",
+        "attempts: unlimited, within: 1min, delay: 1s",
+        "retry: 3, backoff: [1s]",
+        "attempts: unlimited, wait_budget: 5s, within: 1min",
+        "attempts: 4294967295, within: 1min",
+        "retry: 9, delay: 10s, max_delay: 10s, jitter: +50%, max_delay: 15s",
+        "retry: 3, delay: 1min, backoff: exponential, max_delay: none",
+    ] {
+        let reading = clause::read(followed);
+        let errors: Vec<_> = reading.diagnostics().iter().collect();
+        let only_many = errors.iter().all(|found| found.kind() == Kind::ManyRetries);
+        assert!(only_many, "{followed}: {errors:?}");
+    }
+}
+
+#[test]
+fn more_findings_than_are_kept_are_still_counted() {
+    let text = (0..20).map(|i| format!("option{i}: 1")).collect::<Vec<_>>().join(", ");
+    let reading = clause::read(&text);
+    assert_eq!((reading.found(), reading.diagnostics().len()), (20, 16));
+    let error = text.parse::<Policy>().unwrap_err().to_string();
+    assert!(error.ends_with("(and 19 more errors)"), "{error}");
+    let drawn = std::panic::catch_unwind(|| clause::checked(&text, &[])).unwrap_err();
+    let drawn = drawn.downcast_ref::<String>().expect("a message");
+    assert!(drawn.ends_with("\nand 12 more\n"), "{drawn}");
 }

@@ -336,6 +336,7 @@ where
             permit = match self.guard.admit(now) {
                 Ok(permit) => permit,
                 Err(refused) => {
+                    session.refund();
                     let error = ledger.last().unwrap_or(refused);
                     return session.end(&mut ledger, Err(error), Some(Stop::BreakerOpen), now);
                 }

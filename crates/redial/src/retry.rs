@@ -250,6 +250,7 @@ where
         refused: G::Error<E>,
         ledger: &mut J,
     ) -> J::Output<T> {
+        self.session.refund();
         let error = ledger.last().unwrap_or(refused);
         self.end(ledger, Err(error), Some(Stop::BreakerOpen))
     }

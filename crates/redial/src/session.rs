@@ -61,6 +61,13 @@ impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
         self.deposit();
     }
 
+    /// The breaker refused an attempt. If it was a retry, it was paid for and does not happen.
+    pub(crate) fn refund(&self) {
+        if let (1.., Some(budget)) = (self.call.failures(), self.bounds.limits().shared_budget()) {
+            budget.refund();
+        }
+    }
+
     #[inline]
     pub(crate) fn deposit(&self) {
         if let Some(budget) = self.bounds.limits().shared_budget() {
@@ -141,7 +148,7 @@ impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
         let refused = reason == Some(Stop::BreakerOpen);
         let report = Report {
             reason,
-            attempts: self.call.failures() + u32::from(result.is_ok() && !refused),
+            attempts: self.call.failures().saturating_add(u32::from(result.is_ok() && !refused)),
             waited: self.call.waited(),
             elapsed: if timed { now().since(self.call.started()) } else { Duration::ZERO },
         };

@@ -393,7 +393,9 @@ where
     C: Judge<Response, Error>,
     L: Bounds,
 {
-    let reason = match session.classify.judge(result) {
+    let judged = session.classify.judge(result);
+    // An error that is to be returned is one that is not worth another attempt.
+    let reason = match judged.or(result.is_err().then_some(Verdict::Stop)) {
         None => None,
         Some(verdict) => match session.failed(&now, Some(&()), |_| verdict) {
             Decision::Wait(delay) => return Some(session.sleep_length(now, delay)),

@@ -110,8 +110,11 @@ const fn warn_without_effect(reader: &mut Reader<'_>) {
     }
     if let Some(place) = backoff {
         let empty_list = matches!(reader.growth, Growth::List(_, 0)) && !writes_max(reader);
-        if (delay.is_none() && !list) || empty_list {
-            reader.push(Kind::BackoffWithoutDelay, place, "", "");
+        if empty_list {
+            reader.push(Kind::BackoffWithoutDelay, place, "", "delays; write some in the list");
+        } else if delay.is_none() && !list {
+            let advice = "a delay to grow from; add delay: 1s, or drop it";
+            reader.push(Kind::BackoffWithoutDelay, place, "", advice);
         }
         if reader.retries == 0 {
             reader.push(Kind::BackoffWithoutRetry, place, "", "");

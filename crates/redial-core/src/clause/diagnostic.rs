@@ -243,13 +243,16 @@ impl Diagnostic {
                 "`retry` and `attempts` both say how often; keep one (retry: 4 is attempts: 5)",
             ),
             Kind::WrongType => self.value(text).str("; ").str(self.advice),
-            Kind::MissingUnit => self
+            Kind::MissingUnit if self.is_short_and_whole() => self
                 .value(text)
                 .str(" has no unit; write ")
                 .str(self.excerpt.as_str())
                 .str("ms or ")
                 .str(self.excerpt.as_str())
                 .str("s"),
+            Kind::MissingUnit => {
+                self.value(text).str(" has no unit; add one of ns us ms s min h d")
+            }
             Kind::ZeroAttempts => {
                 text.str("attempts: 0 attempts would never run the operation; use 1 or more")
             }
@@ -281,20 +284,18 @@ impl Diagnostic {
         let (a, b) = self.values;
         match self.kind {
             Kind::DelayWithoutRetry => {
-                text.str("delay has no effect without a retry; add retry: 3, or drop the delay")
+                text.str("delay has no effect without a retry; have at least one, or drop the delay")
             }
-            Kind::BackoffWithoutDelay => text.str(
-                "backoff has no effect without a delay to grow from; add delay: 1s, or drop it",
-            ),
+            Kind::BackoffWithoutDelay => text.str("backoff has no effect without ").str(self.advice),
             Kind::BackoffWithoutRetry => {
-                text.str("backoff has no effect without a retry; add retry: 3, or drop it")
+                text.str("backoff has no effect without a retry; have at least one, or drop it")
             }
             Kind::UnusedOption => {
                 text.str("`").str(self.option).str("` has no effect here: ").str(self.advice)
             }
             Kind::ManyRetries => text.str(self.option).str(": ").number(a as u128).str(
-                " retries are more than 10; a limit in time such as within: 1min may say it \
-                      better",
+                " retries are more than 10; if it is time that matters, write attempts: unlimited, \
+                 within: 1min instead",
             ),
             Kind::CapBelowBase => text
                 .str("max_delay: ")
@@ -309,13 +310,13 @@ impl Diagnostic {
                 .duration(a)
                 .str(" and this cap comes after the jitter, so they pile up at ")
                 .duration(b)
-                .str("; write max_delay before jitter"),
+                .str("; write it before the jitter, or a higher one after it"),
             Kind::JitterAboveCap => text
                 .str("this jitter comes after max_delay: ")
                 .duration(b)
                 .str(" and takes delays up to ")
                 .duration(a)
-                .str("; write a max_delay after it too, or a jitter that only shortens"),
+                .str("; write that as max_delay after it too, or a jitter that only shortens"),
             Kind::ListLongerThanAttempts => text
                 .str("the list has ")
                 .number(a as u128)
@@ -331,10 +332,10 @@ impl Diagnostic {
                 .str(self.option)
                 .str("` at the latest then"),
             Kind::Unbounded => text.str(
-                "unlimited attempts with no limit in time never give up; add within or wait_budget",
+                "unlimited attempts with no limit in time never give up; add within",
             ),
             Kind::HotLoop => text.str(
-                "unlimited attempts with no delay and no deadline spin; add delay: 1s or within",
+                "unlimited attempts with no delay and no deadline spin; have a delay, or add within",
             ),
             _ => text,
         }
@@ -352,6 +353,19 @@ impl Diagnostic {
         } else {
             text.str(" is not an option; did you mean `").str(self.advice).str("`?")
         }
+    }
+
+    /// Whether the excerpt is all digits, so that a unit behind it makes a duration.
+    const fn is_short_and_whole(&self) -> bool {
+        let bytes = self.excerpt.as_str().as_bytes();
+        let mut i = 0;
+        while i < bytes.len() {
+            if !bytes[i].is_ascii_digit() {
+                return false;
+            }
+            i += 1;
+        }
+        true
     }
 
     const fn value(&self, text: Text<320>) -> Text<320> {
@@ -403,6 +417,7 @@ impl Eq for Diagnostic {}
 pub(crate) struct Diagnostics {
     list: [Diagnostic; 16],
     kept: usize,
+    pub(crate) found: usize,
     pub(crate) errors: usize,
 }
 
@@ -410,11 +425,13 @@ impl Diagnostics {
     pub(crate) const NONE: Self = Self {
         list: [Diagnostic::new(Kind::Syntax, "", Span { start: 0, end: 0 }); 16],
         kept: 0,
+        found: 0,
         errors: 0,
     };
 
     /// Keeps them sorted by place; a later finding in the same place comes after.
     pub(crate) const fn push(&mut self, diagnostic: Diagnostic) {
+        self.found += 1;
         if !diagnostic.kind.is_warning() {
             self.errors += 1;
         }
@@ -464,6 +481,9 @@ const fn line_around(text: &str, at: usize) -> (usize, usize) {
     }
     while end < bytes.len() && bytes[end] != b'\n' {
         end += 1;
+    }
+    if end > start && bytes[end - 1] == b'\r' {
+        end -= 1;
     }
     (start, end)
 }

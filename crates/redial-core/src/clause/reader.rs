@@ -230,7 +230,10 @@ impl<'t> Reader<'t> {
                 None
             }
             _ => {
-                let advice = "use at most 4294967294, or unlimited";
+                let advice = match option {
+                    Name::Attempts => "use at most 4294967295, or unlimited",
+                    _ => "use at most 4294967294, or unlimited",
+                };
                 self.push(Kind::TooManyDigits, value, option.text(), advice);
                 None
             }

@@ -199,13 +199,13 @@ mod with_lifetimes {
         async fn refuse() -> Result<(), &'static str> {
             Err("refused")
         }
-        assert_eq!(spawned(async { retry(&QUICK, || refuse()).await }).await, Err("refused"));
+        assert_eq!(spawned(async { retry(&QUICK, refuse).await }).await, Err("refused"));
         assert_eq!(
             spawned(async { retry(&QUICK, || ready(Err::<(), _>("down"))).await }).await,
             Err("down")
         );
-        let timed = spawned(async { retry(&QUICK, || refuse()).timeout(SECOND).await });
+        let timed = spawned(async { retry(&QUICK, refuse).timeout(SECOND).await });
         assert_eq!(timed.await, Err(Error::Failed("refused")));
-        assert_eq!(spawned(retry(&QUICK, || refuse()).into_future()).await, Err("refused"));
+        assert_eq!(spawned(retry(&QUICK, refuse).into_future()).await, Err("refused"));
     }
 }

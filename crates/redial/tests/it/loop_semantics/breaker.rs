@@ -221,3 +221,23 @@ fn a_timeout_counts_for_the_breaker_whatever_it_means_for_the_call() {
     assert_eq!(call(), Err(Error::TimedOut));
     assert_eq!(call(), Err(Error::BreakerOpen), "with attempts left");
 }
+
+/// It was paid for before the wait, and the breaker that its own failure opened refuses it after.
+#[test]
+fn a_retry_that_the_breaker_refuses_is_not_paid_for() {
+    let clock = ManualClock::new();
+    let budget = Budget::builder().capacity(10.0).deposit(0.0).floor_per_second(1e-9).build();
+    let policy = Backoff::constant(SECOND).attempts(3);
+
+    let breaker = Breaker::builder().failures(1).build();
+    let call = blocking::call(policy, |_| Err::<(), _>("down")).clock(&clock);
+    let outcome = call.breaker(&breaker).budget(&budget).outcome();
+    assert_eq!((outcome.attempts, outcome.reason), (1, Some(Stop::BreakerOpen)));
+    assert_eq!(budget.tokens(), 10.0);
+
+    let breaker = Breaker::builder().failures(1).build();
+    let call = retry(policy, || ready(Err::<(), _>("down"))).clock(&clock);
+    let outcome = clock.block_on(call.breaker(&breaker).budget(&budget).outcome());
+    assert_eq!((outcome.attempts, outcome.reason), (1, Some(Stop::BreakerOpen)));
+    assert_eq!(budget.tokens(), 10.0);
+}
