@@ -12,6 +12,7 @@ mod peers {
     pub(crate) mod tokio_retry;
     pub(crate) mod tokio_retry2;
     pub(crate) mod tower;
+    #[cfg(feature = "tryhard")]
     pub(crate) mod tryhard;
 }
 mod redial;
@@ -48,6 +49,7 @@ const PEERS: &[&Subject] = &[
     &peers::tower::TOWER,
     &peers::retry::RETRY,
     &peers::futures_retry::FUTURES_RETRY,
+    #[cfg(feature = "tryhard")]
     &peers::tryhard::TRYHARD,
 ];
 #[cfg(not(feature = "peers"))]
