@@ -5,9 +5,9 @@ use core::time::Duration;
 
 use crate::decimal::Decimal;
 use crate::invalid::{Invalid, Mistake};
-use crate::modifier::{CHAIN_MAX, Chain, Modifier};
+use crate::modifier::{Chain, Modifier};
 use crate::policy::{Policy, UNLIMITED};
-use crate::random::{Random, pick};
+use crate::random::Random;
 use crate::ready::Ready;
 use crate::schedule::{FromFn, Schedule};
 use crate::source::{Kind, LIST_MAX, Source};
@@ -69,8 +69,6 @@ pub struct Backoff<S = Source> {
     chain: Chain,
     caps: Caps,
     ready: Ready,
-    /// How many words the chain takes.
-    jitters: usize,
     /// No delay and no word, ever: the loop need not ask.
     instant: bool,
     invalid: Option<Invalid>,
@@ -316,7 +314,6 @@ impl<S> Backoff<S> {
             chain: Chain::EMPTY,
             caps: Caps::NONE,
             ready: Ready::NONE,
-            jitters: 0,
             instant: false,
             invalid: None,
         }
@@ -532,7 +529,6 @@ impl<S> Backoff<S> {
                     self.caps.leading = *max;
                 }
                 self.ready = self.ready.with(modifier);
-                self.jitters += modifier.is_jitter() as usize;
                 self.instant = self.instant && matches!(modifier, Modifier::Max(_));
                 self
             }
@@ -577,20 +573,7 @@ impl<S: Schedule> Backoff<S> {
     pub(crate) fn next(&self, n: u64, previous: &mut u64, random: &mut impl Random) -> u64 {
         let given = self.source.delay_nanos(n, *previous, &self.caps, random);
         *previous = given;
-        let mut words = [0; CHAIN_MAX];
-        for word in words.iter_mut().take(self.jitters) {
-            *word = random.word();
-        }
-        self.walk(given, &words)
-    }
-
-    /// What the chain makes of a delay, with one word for each of its jitters.
-    fn walk(&self, given: u64, words: &[u64; CHAIN_MAX]) -> u64 {
-        let mut words = words.iter().copied();
-        self.modifiers().iter().fold(given, |delay, modifier| match modifier.range(delay) {
-            (low, high) if modifier.is_jitter() => pick(low, high, words.next().unwrap_or(0)),
-            (bounded, _) => bounded,
-        })
+        self.modifiers().iter().fold(given, |delay, modifier| modifier.apply(delay, random))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What happens to a delay between its source and the sleep: bounds and jitter, in order.
 
 use crate::decimal::Decimal;
+use crate::random::{Random, pick};
 
 /// How many modifiers a chain may hold.
 pub(crate) const CHAIN_MAX: usize = 8;
@@ -53,6 +54,13 @@ impl Modifier {
             }
             Self::Additive(f) => (g, g.saturating_add(f.of_floor(g))),
         }
+    }
+
+    /// The delay that a delay of `g` becomes. A jitter draws one word, also where its range has
+    /// one point.
+    pub(crate) fn apply(&self, g: u64, random: &mut impl Random) -> u64 {
+        let (low, high) = self.range(g);
+        if self.is_jitter() { pick(low, high, random.word()) } else { low }
     }
 }
 

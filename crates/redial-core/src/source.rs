@@ -123,20 +123,6 @@ impl Source {
         }
     }
 
-    const fn draws(&self) -> bool {
-        matches!(self.kind, Kind::Decorrelated { .. })
-    }
-
-    /// What is not known beforehand.
-    #[cold]
-    #[inline(never)]
-    fn work_out(&self, n: u64, previous: u64, caps: &Caps, word: u64) -> u64 {
-        match self.kind {
-            Kind::Decorrelated { base } => decorrelated(base, caps.source_cap(), previous, word),
-            _ => self.beyond(n, caps),
-        }
-    }
-
     /// Delay `n` by the formula.
     const fn beyond(&self, n: u64, caps: &Caps) -> u64 {
         let n = if n < u32::MAX as u64 { n as u32 } else { u32::MAX };
@@ -175,17 +161,14 @@ impl Schedule for Source {
         Duration::from_nanos(self.delay_nanos(n.into(), nanos(previous), &Caps::NONE, random))
     }
 
-    #[inline(always)]
     fn delay_nanos(&self, n: u64, previous: u64, caps: &Caps, random: &mut impl Random) -> u64 {
-        if n < self.known {
-            self.first[n as usize % FIRST]
-        } else if caps.leading < self.reached {
+        match self.kind {
+            Kind::Decorrelated { base } => {
+                decorrelated(base, caps.source_cap(), previous, random.word())
+            }
             // What is above the cap will be cut to it, so it need not be worked out.
-            caps.leading
-        } else {
-            // A word, not the generator: one that is lent out has to be in memory.
-            let word = if self.draws() { random.word() } else { 0 };
-            self.work_out(n, previous, caps, word)
+            _ if n >= self.known && caps.leading < self.reached => caps.leading,
+            _ => self.at(n, caps),
         }
     }
 }

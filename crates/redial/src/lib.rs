@@ -45,7 +45,8 @@
 //! - The same [`seed`] gives the same delays everywhere; without one, no two calls share them.
 //! - Dropping the future cancels the call cleanly at any point.
 //! - A call that succeeds at once draws no random number and allocates nothing, and reads the clock
-//!   only if it has a deadline, a budget, or an outcome to report.
+//!   only if it has a deadline, a budget, or an outcome to report (`tries` reads it once in any
+//!   case, because its limits come later).
 //!
 //! The [`guide`] has a chapter on each question that comes up: choosing a policy, telling errors
 //! apart, budgets and breakers, tests that never sleep, other runtimes, and moving from other

@@ -145,10 +145,9 @@ impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
         now: impl FnOnce() -> Time,
     ) -> J::Output<T> {
         let timed = J::TIMED || telemetry::ENABLED;
-        let refused = reason == Some(Stop::BreakerOpen);
         let report = Report {
             reason,
-            attempts: self.call.failures().saturating_add(u32::from(result.is_ok() && !refused)),
+            attempts: self.call.failures().saturating_add(u32::from(result.is_ok())),
             waited: self.call.waited(),
             elapsed: if timed { now().since(self.call.started()) } else { Duration::ZERO },
         };
