@@ -38,11 +38,13 @@ mod scan;
 
 use core::fmt;
 use core::str::FromStr;
+use core::time::Duration;
 
 use diagnostic::Diagnostics;
 pub use diagnostic::{Diagnostic, Kind, Span};
 use option::{CALL_NAMES, alike};
 use reader::Reader;
+use scan::{scan_value, skip_trivia, skip_word};
 
 use crate::policy::Policy;
 use crate::text::Text;
@@ -62,7 +64,8 @@ pub const fn read(clause: &str) -> Reading {
 }
 
 /// The same where the options of a call may stand too: `timeout`, `retry_on`, `stop_on`,
-/// `fallback` and `on_error`. Their values are found, not read: see [`Reading::call_options`].
+/// `fallback` and `on_error`. The timeout is a duration like the others; what the rest means is
+/// for the caller to read: see [`Reading::call_options`].
 ///
 /// ```
 /// use redial_core::clause;
@@ -75,6 +78,35 @@ pub const fn read(clause: &str) -> Reading {
 /// ```
 pub const fn read_call(clause: &str) -> Reading {
     Reading::of(clause, true)
+}
+
+/// The options that are written in a clause, in order, whatever their names: where each name is and
+/// where its value. What is not of the form `name: value` is passed over.
+///
+/// ```
+/// use redial_core::clause;
+///
+/// let text = "retry: 3, # three times\n backoff: [1s, 3s]";
+/// let written: Vec<_> = clause::options(text).map(|(name, value)| (name.of(text), value.of(text))).collect();
+/// assert_eq!(written, [("retry", "3"), ("backoff", "[1s, 3s]")]);
+/// ```
+pub fn options(clause: &str) -> impl Iterator<Item = (Span, Span)> {
+    let bytes = clause.as_bytes();
+    let mut at = 0;
+    core::iter::from_fn(move || {
+        while at < bytes.len() {
+            let start = skip_trivia(bytes, at);
+            let end = skip_word(bytes, start);
+            let colon = skip_trivia(bytes, end);
+            let named = end > start && bytes.get(colon) == Some(&b':');
+            let value = scan_value(bytes, if named { colon + 1 } else { start });
+            at = value.next + 1;
+            if named && value.closed && value.span.start < value.span.end {
+                return Some((Span { start, end }, value.span));
+            }
+        }
+        None
+    })
 }
 
 /// What a clause says, and what there is to say about it.
@@ -90,13 +122,15 @@ pub const fn read_call(clause: &str) -> Reading {
 pub struct Reading {
     policy: Policy,
     diagnostics: Diagnostics,
+    timeout: Option<u64>,
     call_options: [Option<CallOption>; CALL_NAMES.len()],
 }
 
 impl Reading {
     const fn of(clause: &str, call_allowed: bool) -> Self {
         let (reader, policy) = Reader::read(clause, call_allowed);
-        Self { policy, diagnostics: reader.diagnostics, call_options: reader.call_options }
+        let Reader { diagnostics, timeout, call_options, .. } = reader;
+        Self { policy, diagnostics, timeout, call_options }
     }
 
     /// The policy, unless there are errors.
@@ -130,6 +164,21 @@ impl Reading {
     /// ```
     pub const fn found(&self) -> usize {
         self.diagnostics.found
+    }
+
+    /// What `timeout` says, where it may stand: how long each attempt may take.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::clause;
+    /// let reading = clause::read_call("retry: 3, timeout: 5s");
+    /// assert_eq!(reading.timeout(), Some(Duration::from_secs(5)));
+    /// ```
+    pub const fn timeout(&self) -> Option<Duration> {
+        match self.timeout {
+            Some(nanos) => Some(Duration::from_nanos(nanos)),
+            None => None,
+        }
     }
 
     /// The options of the call, where they may stand.

@@ -6,9 +6,10 @@
 
 use core::time::Duration;
 
+use crate::backoff::Backoff;
 use crate::decimal::saturate;
 use crate::modifier::Modifier;
-use crate::policy::Policy;
+use crate::policy::{NO_LIMIT, Policy};
 use crate::source::Kind;
 
 /// What a delay can be, before chance has decided.
@@ -75,8 +76,19 @@ impl Policy {
     /// assert_eq!(total.greatest.as_millis(), 15_000);
     /// ```
     pub fn total(&self) -> Option<Forecast> {
+        Some(self.total_of(self.attempts()? - 1))
+    }
+
+    /// The sum of the first `count` delays, or of all where there are fewer: see
+    /// [`total`](Self::total).
+    ///
+    /// ```
+    /// use redial_core::Policy;
+    /// assert_eq!(Policy::DEFAULT.total_of(1).greatest.as_secs(), 1);
+    /// ```
+    pub fn total_of(&self, count: u32) -> Forecast {
         const EXACT: u32 = 4096;
-        let count = self.attempts()? - 1;
+        let count = count.min(u32::try_from(self.retries()).unwrap_or(u32::MAX));
         let mut sum = Sum::default();
         for delay in self.forecasts().take(count.min(EXACT) as usize) {
             sum.add(delay, delay, 1);
@@ -89,7 +101,25 @@ impl Policy {
             sum.add(self.forecast(n), self.forecast(n + (block - 1)), block);
             n += block;
         }
-        Some(sum.forecast())
+        sum.forecast()
+    }
+
+    /// How many delays some call could get to sleep, where attempts take no time and chance is
+    /// kind: fewer than the retries where `within` or the wait budget stops every call before.
+    /// `None` where there is no end to them.
+    ///
+    /// ```
+    /// use redial_core::{Policy, policy};
+    /// const POLICY: Policy =
+    ///     policy!(allow(attempts_past_deadline), "retry: 9, delay: 1s, within: 5s");
+    /// assert_eq!(POLICY.reachable(), Some(4)); // a wait that ends at the deadline is not slept
+    /// ```
+    pub const fn reachable(&self) -> Option<u32> {
+        let (within, budget) = (self.within_nanos(), self.wait_budget_nanos());
+        match within_reach(self.backoff(), self.retries(), within, budget) {
+            reached if reached >= u32::MAX as u64 => None,
+            reached => Some(reached as u32),
+        }
     }
 
     fn forecast_from(&self, n: u32, mix: &Mix) -> Forecast {
@@ -110,6 +140,50 @@ impl Policy {
             greatest: Duration::from_nanos(greatest),
         }
     }
+}
+
+/// How many of `retries` delays come before the least waits use up a limit.
+pub(crate) const fn within_reach(
+    backoff: &Backoff,
+    retries: u64,
+    within: u64,
+    wait_budget: u64,
+) -> u64 {
+    /// Past these, delays are taken to stay as they are, so that a count of millions costs nothing.
+    const LOOKED_AT: u64 = 256;
+    // A deadline stops at the very moment, a wait budget may be spent to the end.
+    let spent = match wait_budget.checked_add(1) {
+        Some(spent) if spent < within => spent,
+        _ if within < NO_LIMIT => within,
+        _ => return retries,
+    };
+    let mut sum = 0u64;
+    let mut least = 0;
+    let mut n = 0;
+    while n < retries && n < LOOKED_AT {
+        least = least_delay(backoff, n as u32);
+        sum = sum.saturating_add(least);
+        if sum >= spent {
+            return n;
+        }
+        n += 1;
+    }
+    if n == retries || least == 0 {
+        return retries;
+    }
+    let further = (spent - sum).div_ceil(least) - 1;
+    if further < retries - n { n + further } else { retries }
+}
+
+const fn least_delay(backoff: &Backoff, n: u32) -> u64 {
+    let mut delay = backoff.source_at(n);
+    let modifiers = backoff.modifiers();
+    let mut i = 0;
+    while i < modifiers.len() {
+        delay = modifiers[i].range(delay).0;
+        i += 1;
+    }
+    delay
 }
 
 /// The forecasts of a policy's delays: see [`Policy::forecasts`].

@@ -155,7 +155,7 @@ const EXAMPLES: [(Kind, &str, &str); 26] = [
         Kind::AttemptsPastDeadline,
         "retry: 5, delay: 1s, within: 3s",
         "attempts-past-deadline `within: 3s`: attempts 4 to 6 can never start: \
-         the waits before them reach `within` at the latest then",
+         the deadline of 3s is spent in the wait after attempt 3 at the latest",
     ),
     (
         Kind::Unbounded,
@@ -179,6 +179,9 @@ fn every_kind_has_its_text_and_its_words() {
         assert_eq!(kinds.last(), Some(&kind), "{text}");
     }
     for kind in Kind::ALL {
+        if *kind == Kind::TimeoutAboveDeadline {
+            continue; // of a call: see below
+        }
         assert!(EXAMPLES.iter().any(|(shown, ..)| shown == kind), "{} has no text", kind.name());
     }
 }
@@ -199,7 +202,7 @@ fn the_names_are_the_published_ones() {
         names(true).join(" "),
         "delay-without-retry backoff-without-delay backoff-without-retry unused-option \
          many-retries cap-below-base cap-erases-jitter jitter-above-cap list-longer-than-attempts \
-         attempts-past-deadline unbounded hot-loop",
+         timeout-above-deadline attempts-past-deadline unbounded hot-loop",
     );
 }
 
@@ -386,11 +389,11 @@ fn long_pieces_of_text_are_cut_in_the_message_and_whole_in_the_place() {
 fn what_the_first_language_considered_is_told_what_is_here() {
     check(
         "retry: 3, delay: 1s, jitter: true",
-        "wrong-type `true`: jitter: `true`; write which one: jitter: full",
+        "wrong-type `true`: jitter: `true` is not known; did you mean `full`?",
     );
     check(
         "retry: 3, delay: 1s, jitter: false",
-        "wrong-type `false`: jitter: `false`; write jitter: none, or leave it out",
+        "wrong-type `false`: jitter: `false` is not known; did you mean `none`?",
     );
     check(
         "retry: 3, delay: 1s, backoff_factor: 2",
@@ -404,7 +407,7 @@ fn what_the_first_language_considered_is_told_what_is_here() {
     );
     check(
         "retry: 3, delay: 1s, backoff: constant",
-        "wrong-type `constant`: backoff: `constant`; here it is called fixed",
+        "wrong-type `constant`: backoff: `constant` is not known; did you mean `fixed`?",
     );
 }
 
@@ -482,6 +485,48 @@ fn options_of_the_call_are_found_where_they_may_stand() {
     assert_eq!(twice.diagnostics()[0].kind(), Kind::DuplicateOption);
     let misspelt = clause::read_call("retry: 3, timeot: 5s");
     assert_eq!(misspelt.diagnostics()[0].kind(), Kind::UnknownOption);
+}
+
+#[test]
+fn a_timeout_is_a_duration_and_belongs_below_the_deadline() {
+    let told = |text: &str| {
+        let reading = clause::read_call(text);
+        let lines = reading
+            .diagnostics()
+            .iter()
+            .map(|found| format!("{} `{}`: {found}", found.kind().name(), found.span().of(text)));
+        (lines.collect::<Vec<_>>().join("\n"), reading.timeout())
+    };
+    let seconds = |seconds| Some(core::time::Duration::from_secs(seconds));
+    assert_eq!(told("retry: 3, timeout: 5s"), (String::new(), seconds(5)));
+    assert_eq!(told("retry: 3, timeout: 30s, within: 30s"), (String::new(), seconds(30)));
+    assert_eq!(told("retry: 3"), (String::new(), None));
+    assert_eq!(
+        told("retry: 3, timeout: 1min, within: 30s").0,
+        "timeout-above-deadline `1min`: each attempt may take 1min and everything 30s, so the \
+         timeout never comes first; lower it, or raise within",
+    );
+    assert_eq!(
+        told("retry: 3, timeout: 5"),
+        ("missing-unit `5`: timeout: `5` has no unit; write 5ms or 5s".into(), None),
+    );
+    assert_eq!(
+        told("retry: 3, timeout: -1s").0,
+        "negative `-1s`: timeout: `-1s` is below zero; use 0 or more",
+    );
+    assert_eq!(
+        told("retry: 3, timeot: 5s").0,
+        "unknown-option `timeot`: `timeot` is not an option; did you mean `timeout`?",
+    );
+}
+
+#[test]
+fn options_are_found_as_they_are_written() {
+    let text = "retry: 3, what?, : 5, x:, # no: comment\n a: [1, 2], b: \"c, d\", a: 7";
+    let found: Vec<_> = clause::options(text).map(|(n, v)| (n.of(text), v.of(text))).collect();
+    assert_eq!(found, [("retry", "3"), ("a", "[1, 2]"), ("b", "\"c, d\""), ("a", "7")]);
+    assert_eq!(clause::options("").count(), 0);
+    assert_eq!(clause::options("a: [1").count(), 0);
 }
 
 #[test]
@@ -667,7 +712,7 @@ fn every_jitter_at_its_ends() {
         "25 %",
         "25%%",
         "%",
-        "Full",
+        "fooool",
         "[]",
         "[0.5]",
         "[0.5, ]",
@@ -680,6 +725,7 @@ fn every_jitter_at_its_ends() {
     ] {
         check(&with(text), &format!("wrong-type `{text}`: jitter: `{text}`; {JITTER}"));
     }
+    check(&with("Full"), "wrong-type `Full`: jitter: `Full` is not known; did you mean `full`?");
     check(&with("-25%"), "negative `-25%`: jitter: `-25%` is below zero; use 0 or more");
 }
 
@@ -787,14 +833,14 @@ fn waits_that_only_just_fit_get_no_warning() {
     check("retry: 5, delay: 1s, within: 5000000001ns", "");
     check(
         "retry: 5, delay: 1s, within: 5s",
-        "attempts-past-deadline `within: 5s`: attempts 6 to 6 can never start: \
-         the waits before them reach `within` at the latest then",
+        "attempts-past-deadline `within: 5s`: attempt 6 can never start: \
+         the deadline of 5s is spent in the wait after attempt 5 at the latest",
     );
     check("retry: 5, delay: 1s, wait_budget: 5s", "");
     check(
         "retry: 5, delay: 1s, wait_budget: 4999ms",
-        "attempts-past-deadline `wait_budget: 4999ms`: attempts 6 to 6 can never start: \
-         the waits before them reach `wait_budget` at the latest then",
+        "attempts-past-deadline `wait_budget: 4999ms`: attempt 6 can never start: \
+         the wait budget of 4999ms is spent in the wait after attempt 5 at the latest",
     );
     check("retry: 5, delay: 1s, jitter: full, within: 1ns", "");
     check("retry: 10, delay: 1s", "");
@@ -822,7 +868,7 @@ fn a_far_deadline_over_millions_of_retries_is_told_to_the_attempt() {
         "retry: 1000000, delay: 1ms, within: 500s",
         &format!(
             "{}\nattempts-past-deadline `within: 500s`: attempts 500001 to 1000001 can never \
-             start: the waits before them reach `within` at the latest then",
+             start: the deadline of 500s is spent in the wait after attempt 500000 at the latest",
             many(1_000_000),
         ),
     );

@@ -4,6 +4,7 @@ use super::diagnostic::{Diagnostic, Kind, Span};
 use super::option::Name;
 use super::reader::{Growth, Reader, Written};
 use crate::backoff::Backoff;
+use crate::forecast::within_reach;
 use crate::modifier::Modifier;
 use crate::policy::{NO_LIMIT, Policy, UNLIMITED};
 use crate::source::Kind as Formula;
@@ -324,57 +325,33 @@ const fn greatest_source(reader: &Reader<'_>, backoff: &Backoff) -> u64 {
 
 /// Attempts that cannot start however lucky the draws and however quick the attempts are.
 const fn warn_of_limits(reader: &mut Reader<'_>, backoff: &Backoff) {
+    if let (Some(timeout), Some(call)) = (reader.timeout, reader.call_options[0]) {
+        if timeout > reader.within {
+            let above = Diagnostic::new(Kind::TimeoutAboveDeadline, reader.text, call.value());
+            reader.diagnostics.push(above.values(timeout, reader.within));
+        }
+    }
     if reader.retries == 0 || reader.retries == u32::MAX {
         return;
     }
-    let limited = [(Name::Within, reader.within), (Name::WaitBudget, reader.wait_budget)];
+    let limited = [
+        (Name::Within, reader.within, NO_LIMIT, "the deadline"),
+        (Name::WaitBudget, NO_LIMIT, reader.wait_budget, "the wait budget"),
+    ];
     let mut i = 0;
     while i < limited.len() {
-        let (option, limit) = limited[i];
+        let (option, within, wait_budget, what) = limited[i];
         if let Some(place) = reader.places[option as usize] {
-            // A deadline stops at the very moment, a wait budget may be spent to the end.
-            let spent =
-                if matches!(option, Name::Within) { limit } else { limit.saturating_add(1) };
-            if let Some(n) = first_out_of_reach(backoff, reader.retries, spent) {
+            let reached = within_reach(backoff, reader.retries as u64, within, wait_budget);
+            if reached < reader.retries as u64 {
+                let limit = if within < wait_budget { within } else { wait_budget };
                 let never = Diagnostic::new(Kind::AttemptsPastDeadline, reader.text, place)
-                    .option(option.text())
-                    .values(n as u64 + 2, reader.retries as u64 + 1);
+                    .advice(what)
+                    .values(reached + 2, reader.retries as u64 + 1)
+                    .limit(limit);
                 reader.diagnostics.push(never);
             }
         }
         i += 1;
     }
-}
-
-/// The first delay by whose end the least waits sum up to `limit`.
-const fn first_out_of_reach(backoff: &Backoff, retries: u32, limit: u64) -> Option<u32> {
-    /// Past these, delays are taken to stay as they are, so that a count of millions costs nothing.
-    const LOOKED_AT: u32 = 256;
-    let mut sum = 0u64;
-    let mut least = 0;
-    let mut n = 0;
-    while n < retries && n < LOOKED_AT {
-        least = least_delay(backoff, n);
-        sum = sum.saturating_add(least);
-        if sum >= limit {
-            return Some(n);
-        }
-        n += 1;
-    }
-    if n == retries || least == 0 {
-        return None;
-    }
-    let further = (limit - sum).div_ceil(least) - 1;
-    if further < (retries - n) as u64 { Some(n + further as u32) } else { None }
-}
-
-const fn least_delay(backoff: &Backoff, n: u32) -> u64 {
-    let mut delay = backoff.source_at(n);
-    let modifiers = backoff.modifiers();
-    let mut i = 0;
-    while i < modifiers.len() {
-        delay = modifiers[i].range(delay).0;
-        i += 1;
-    }
-    delay
 }

@@ -135,6 +135,8 @@ kinds! {
     JitterAboveCap "jitter-above-cap" warning,
     /// Delays in a list that no retry gets to.
     ListLongerThanAttempts "list-longer-than-attempts" warning,
+    /// A timeout of each attempt that is longer than the time for all of them.
+    TimeoutAboveDeadline "timeout-above-deadline" warning,
     /// Attempts that can never start.
     AttemptsPastDeadline "attempts-past-deadline" warning,
     /// Unlimited attempts and no limit in time.
@@ -162,7 +164,9 @@ pub struct Diagnostic {
     option: &'static str,
     excerpt: Text<EXCERPT>,
     advice: &'static str,
-    values: (u64, u64),
+    /// The name or value that was probably meant.
+    meant: &'static str,
+    values: (u64, u64, u64),
 }
 
 impl Diagnostic {
@@ -174,7 +178,8 @@ impl Diagnostic {
             option: "",
             excerpt: excerpt(text, span),
             advice: "",
-            values: (0, 0),
+            meant: "",
+            values: (0, 0, 0),
         }
     }
 
@@ -188,8 +193,18 @@ impl Diagnostic {
         self
     }
 
+    pub(crate) const fn meant(mut self, meant: &'static str) -> Self {
+        self.meant = meant;
+        self
+    }
+
     pub(crate) const fn values(mut self, first: u64, second: u64) -> Self {
-        self.values = (first, second);
+        self.values = (first, second, self.values.2);
+        self
+    }
+
+    pub(crate) const fn limit(mut self, limit: u64) -> Self {
+        self.values.2 = limit;
         self
     }
 
@@ -222,17 +237,12 @@ impl Diagnostic {
     /// assert_eq!(reading.diagnostics()[0].suggestion(), Some("max_delay"));
     /// ```
     pub const fn suggestion(&self) -> Option<&'static str> {
-        match self.kind {
-            Kind::UnknownOption if self.option.is_empty() && !self.advice.is_empty() => {
-                Some(self.advice)
-            }
-            _ => None,
-        }
+        if self.meant.is_empty() { None } else { Some(self.meant) }
     }
 
     pub(crate) const fn message(&self) -> Text<320> {
         let text = Text::new();
-        let (a, b) = self.values;
+        let (a, b, _) = self.values;
         match self.kind {
             Kind::Syntax => text.str(self.advice),
             Kind::UnknownOption => self.unknown_option(text),
@@ -242,6 +252,9 @@ impl Diagnostic {
             Kind::TwoCounts => text.str(
                 "`retry` and `attempts` both say how often; keep one (retry: 4 is attempts: 5)",
             ),
+            Kind::WrongType if self.advice.is_empty() => {
+                self.value(text).str(" is not known; did you mean `").str(self.meant).str("`?")
+            }
             Kind::WrongType => self.value(text).str("; ").str(self.advice),
             Kind::MissingUnit if self.is_short_and_whole() => self
                 .value(text)
@@ -281,7 +294,7 @@ impl Diagnostic {
     }
 
     const fn warning(&self, text: Text<320>) -> Text<320> {
-        let (a, b) = self.values;
+        let (a, b, limit) = self.values;
         match self.kind {
             Kind::DelayWithoutRetry => {
                 text.str("delay has no effect without a retry; have at least one, or drop the delay")
@@ -323,14 +336,24 @@ impl Diagnostic {
                 .str(" delays and there are ")
                 .number(b as u128)
                 .str(" retries; the others are never used"),
-            Kind::AttemptsPastDeadline => text
-                .str("attempts ")
-                .number(a as u128)
-                .str(" to ")
-                .number(b as u128)
-                .str(" can never start: the waits before them reach `")
-                .str(self.option)
-                .str("` at the latest then"),
+            Kind::AttemptsPastDeadline => if a == b {
+                text.str("attempt ").number(a as u128)
+            } else {
+                text.str("attempts ").number(a as u128).str(" to ").number(b as u128)
+            }
+                .str(" can never start: ")
+                .str(self.advice)
+                .str(" of ")
+                .duration(limit)
+                .str(" is spent in the wait after attempt ")
+                .number(a as u128 - 1)
+                .str(" at the latest"),
+            Kind::TimeoutAboveDeadline => text
+                .str("each attempt may take ")
+                .duration(a)
+                .str(" and everything ")
+                .duration(b)
+                .str(", so the timeout never comes first; lower it, or raise within"),
             Kind::Unbounded => text.str(
                 "unlimited attempts with no limit in time never give up; add within",
             ),
@@ -345,13 +368,13 @@ impl Diagnostic {
         let text = text.str("`").str(self.excerpt.as_str()).str("`");
         if !self.option.is_empty() {
             text.str(" belongs to the call, not to the policy: it is ").str(self.option)
-        } else if self.advice.is_empty() {
+        } else if self.meant.is_empty() {
             text.str(
                 " is not an option; there are retry, attempts, delay, backoff, factor, increment, \
                  min_delay, max_delay, jitter, within and wait_budget",
             )
         } else {
-            text.str(" is not an option; did you mean `").str(self.advice).str("`?")
+            text.str(" is not an option; did you mean `").str(self.meant).str("`?")
         }
     }
 

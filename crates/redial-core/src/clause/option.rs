@@ -104,7 +104,7 @@ pub(crate) const fn call_name(word: &[u8]) -> Option<usize> {
 
 /// The known name that `word` was probably meant to be: what another system calls it, or the one
 /// with the fewest letters changed, added or left out; none if that is more than a third of them.
-pub(crate) const fn nearest(word: &[u8]) -> &'static str {
+pub(crate) const fn nearest(word: &[u8], call_allowed: bool) -> &'static str {
     let mut i = 0;
     while i < ELSEWHERE.len() {
         if alike(word, ELSEWHERE[i].0.as_bytes()) {
@@ -112,18 +112,69 @@ pub(crate) const fn nearest(word: &[u8]) -> &'static str {
         }
         i += 1;
     }
-    let mut best = "";
-    let mut fewest = 1 + word.len() / 3;
+    let mut best = Nearest::to(word);
     let mut i = 0;
     while i < NAMES.len() {
-        let edits = distance(word, NAMES[i].1.as_bytes());
-        if edits < fewest || (edits == fewest && best.is_empty()) {
-            fewest = edits;
-            best = NAMES[i].1;
-        }
+        best = best.or(word, NAMES[i].1);
         i += 1;
     }
-    best
+    let mut i = 0;
+    while call_allowed && i < CALL_NAMES.len() {
+        best = best.or(word, CALL_NAMES[i].0);
+        i += 1;
+    }
+    best.name
+}
+
+/// The backoff that `word` was probably meant to be.
+pub(crate) const fn nearest_backoff(word: &[u8]) -> &'static str {
+    if alike(word, b"constant") {
+        return "fixed";
+    }
+    Nearest::closely_to(word)
+        .or(word, "fixed")
+        .or(word, "linear")
+        .or(word, "exponential")
+        .or(word, "fibonacci")
+        .or(word, "decorrelated")
+        .name
+}
+
+/// The jitter that `word` was probably meant to be.
+pub(crate) const fn nearest_jitter(word: &[u8]) -> &'static str {
+    if alike(word, b"true") {
+        return "full";
+    }
+    if alike(word, b"false") {
+        return "none";
+    }
+    Nearest::closely_to(word).or(word, "none").or(word, "full").or(word, "equal").name
+}
+
+/// The nearest name so far, and how many letters it is away.
+struct Nearest {
+    name: &'static str,
+    edits: usize,
+}
+
+impl Nearest {
+    const fn to(word: &[u8]) -> Self {
+        Self { name: "", edits: 1 + word.len() / 3 }
+    }
+
+    /// The same, for words so short that two letters make another of them.
+    const fn closely_to(word: &[u8]) -> Self {
+        Self { name: "", edits: 1 + word.len() / 6 }
+    }
+
+    const fn or(self, word: &[u8], name: &'static str) -> Self {
+        let edits = distance(word, name.as_bytes());
+        if edits < self.edits || (edits == self.edits && self.name.is_empty()) {
+            Self { name, edits }
+        } else {
+            self
+        }
+    }
 }
 
 pub(crate) const fn same(a: &[u8], b: &[u8]) -> bool {

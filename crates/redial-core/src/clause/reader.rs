@@ -1,7 +1,7 @@
 //! A clause from its text: every option read, every mistake kept, none of them the end of it.
 
 use super::diagnostic::{Diagnostic, Diagnostics, Kind, Span};
-use super::option::{CALL_NAMES, Name, alike, call_name, nearest, same};
+use super::option::{CALL_NAMES, Name, call_name, nearest, nearest_backoff, nearest_jitter, same};
 use super::scan::{
     Length, Number, scan_decimal, scan_duration, scan_value, scan_whole, skip_trivia, skip_word,
 };
@@ -16,6 +16,8 @@ const COUNT: &str = "use a whole number, or unlimited";
 const BACKOFF: &str =
     "use fixed, linear, exponential, fibonacci, decorrelated, or a list such as [1s, 3s, 7s]";
 const JITTER: &str = "use none, full, equal, 25%, +50% or [0.5, 1.5]";
+const FROM_ZERO: &str = "use 0 or more";
+const FROM_ONE: &str = "use 1 or more";
 const DIGITS: &str = "use at most nine digits on either side of the point";
 
 /// What `backoff` says.
@@ -51,6 +53,7 @@ pub(crate) struct Reader<'t> {
     pub(crate) increment: u64,
     pub(crate) within: u64,
     pub(crate) wait_budget: u64,
+    pub(crate) timeout: Option<u64>,
     pub(crate) uncapped: bool,
     pub(crate) modifiers: [Option<Written>; CHAIN_MAX],
     pub(crate) modifiers_written: usize,
@@ -72,6 +75,7 @@ impl<'t> Reader<'t> {
             increment: 0,
             within: u64::MAX,
             wait_budget: u64::MAX,
+            timeout: None,
             uncapped: false,
             modifiers: [None; CHAIN_MAX],
             modifiers_written: 0,
@@ -142,7 +146,7 @@ impl<'t> Reader<'t> {
             (None, Some(call)) => self.take_call_option(call, name, value),
             (None, None) => {
                 let unknown = Diagnostic::new(Kind::UnknownOption, self.text, name);
-                self.diagnostics.push(unknown.advice(nearest(word)));
+                self.diagnostics.push(unknown.meant(nearest(word, self.call_allowed)));
             }
         }
     }
@@ -156,6 +160,9 @@ impl<'t> Reader<'t> {
             self.push(Kind::DuplicateOption, name, option, "");
         } else {
             self.call_options[call] = Some(CallOption { name: option, place: name, value });
+            if same(option.as_bytes(), b"timeout") {
+                self.timeout = self.duration(option, value);
+            }
         }
     }
 
@@ -181,14 +188,14 @@ impl<'t> Reader<'t> {
         match option {
             Name::Retry => self.set_retry(value),
             Name::Attempts => self.set_attempts(value),
-            Name::Delay => self.delay = self.duration(option, value),
-            Name::Increment => self.increment = self.duration(option, value),
-            Name::Within => self.within = self.duration(option, value),
-            Name::WaitBudget => self.wait_budget = self.duration(option, value),
+            Name::Delay => self.delay = self.duration_or_zero(option, value),
+            Name::Increment => self.increment = self.duration_or_zero(option, value),
+            Name::Within => self.within = self.duration_or_zero(option, value),
+            Name::WaitBudget => self.wait_budget = self.duration_or_zero(option, value),
             Name::Backoff => self.set_backoff(value),
             Name::Factor => self.set_factor(value),
             Name::MinDelay => {
-                let min = self.duration(option, value);
+                let min = self.duration_or_zero(option, value);
                 self.write(Modifier::Min(min), value);
             }
             Name::MaxDelay => self.set_max_delay(value),
@@ -216,7 +223,8 @@ impl<'t> Reader<'t> {
         if self.is(value, "unlimited") {
             return Some(u32::MAX);
         }
-        if self.refuses_negative(option, value) {
+        let least = if matches!(option, Name::Attempts) { FROM_ONE } else { FROM_ZERO };
+        if self.refuses_negative(option.text(), value, least) {
             return None;
         }
         match scan_whole(self.bytes, value.start, value.end) {
@@ -240,19 +248,27 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Nanoseconds; zero where the text is none, which has then been reported.
-    const fn duration(&mut self, option: Name, value: Span) -> u64 {
-        if self.refuses_negative(option, value) {
-            return 0;
+    /// Nanoseconds; none where the text is no duration, which has then been reported.
+    const fn duration(&mut self, option: &'static str, value: Span) -> Option<u64> {
+        if self.refuses_negative(option, value, FROM_ZERO) {
+            return None;
         }
         let (kind, advice) = match scan_duration(self.bytes, value.start, value.end) {
-            Length::Is(nanos, end) if end == value.end => return nanos,
+            Length::Is(nanos, end) if end == value.end => return Some(nanos),
             Length::NoUnit => (Kind::MissingUnit, ""),
             Length::TooFine => (Kind::TooManyDigits, "a duration is a whole number of nanoseconds"),
             Length::Is(..) | Length::None => (Kind::WrongType, DURATION),
         };
-        self.push(kind, value, option.text(), advice);
-        0
+        self.push(kind, value, option, advice);
+        None
+    }
+
+    /// The same, and zero where it is none.
+    const fn duration_or_zero(&mut self, option: Name, value: Span) -> u64 {
+        match self.duration(option.text(), value) {
+            Some(nanos) => nanos,
+            None => 0,
+        }
     }
 
     const fn set_max_delay(&mut self, value: Span) {
@@ -260,9 +276,7 @@ impl<'t> Reader<'t> {
             self.uncapped = true;
             return;
         }
-        let errors = self.diagnostics.errors;
-        let max = self.duration(Name::MaxDelay, value);
-        if self.diagnostics.errors == errors {
+        if let Some(max) = self.duration("max_delay", value) {
             self.write(Modifier::Max(max), value);
         }
     }
@@ -278,17 +292,26 @@ impl<'t> Reader<'t> {
             () if same(word, b"exponential") => Growth::Exponential,
             () if same(word, b"fibonacci") => Growth::Fibonacci,
             () if same(word, b"decorrelated") => Growth::Decorrelated,
-            () => {
-                let advice = if alike(word, b"constant") {
-                    "here it is called fixed"
-                } else if self.bytes[value.start] == b'(' {
-                    "a function is a Schedule in Rust; here, use a list such as [1s, 3s, 7s]"
-                } else {
-                    BACKOFF
-                };
+            () if self.bytes[value.start] == b'(' => {
+                let advice =
+                    "a function is a Schedule in Rust; here, use a list such as [1s, 3s, 7s]";
                 return self.push(Kind::WrongType, value, "backoff", advice);
             }
+            () => return self.refuse_word(value, "backoff", nearest_backoff(word), BACKOFF),
         };
+    }
+
+    /// A value that should be one of a few words: the one that was meant, or else all of them.
+    const fn refuse_word(
+        &mut self,
+        value: Span,
+        option: &'static str,
+        meant: &'static str,
+        all: &'static str,
+    ) {
+        let advice = if meant.is_empty() { all } else { "" };
+        let wrong = Diagnostic::new(Kind::WrongType, self.text, value);
+        self.diagnostics.push(wrong.option(option).advice(advice).meant(meant));
     }
 
     const fn set_list(&mut self, value: Span) {
@@ -304,7 +327,7 @@ impl<'t> Reader<'t> {
             // An entry ends at a comma, or at the bracket that closes the list.
             let end = if entry.span.end < close { entry.span.end } else { close };
             let end = self.before_trivia(at, end);
-            let nanos = self.duration(Name::Backoff, Span { start: at, end });
+            let nanos = self.duration_or_zero(Name::Backoff, Span { start: at, end });
             if length == LIST_MAX {
                 return self.push(Kind::ListTooLong, value, "backoff", "");
             }
@@ -322,7 +345,7 @@ impl<'t> Reader<'t> {
     }
 
     const fn set_factor(&mut self, value: Span) {
-        if self.refuses_negative(Name::Factor, value) {
+        if self.refuses_negative("factor", value, FROM_ONE) {
             return;
         }
         match scan_decimal(self.bytes, value.start, value.end) {
@@ -358,17 +381,10 @@ impl<'t> Reader<'t> {
         if self.is(value, "equal") {
             return Some(Modifier::Equal);
         }
-        if self.is(value, "none") || self.refuses_negative(Name::Jitter, value) {
+        if self.is(value, "none") || self.refuses_negative("jitter", value, FROM_ZERO) {
             return None;
         }
-        let advice = if self.is(value, "true") {
-            "write which one: jitter: full"
-        } else if self.is(value, "false") {
-            "write jitter: none, or leave it out"
-        } else {
-            JITTER
-        };
-        self.push(Kind::WrongType, value, "jitter", advice);
+        self.refuse_word(value, "jitter", nearest_jitter(self.slice(value)), JITTER);
         None
     }
 
@@ -451,14 +467,15 @@ impl<'t> Reader<'t> {
         self.modifiers_written += 1;
     }
 
-    const fn refuses_negative(&mut self, option: Name, value: Span) -> bool {
+    const fn refuses_negative(
+        &mut self,
+        option: &'static str,
+        value: Span,
+        least: &'static str,
+    ) -> bool {
         let negative = self.is_negative(value.start);
         if negative {
-            let advice = match option {
-                Name::Attempts | Name::Factor => "use 1 or more",
-                _ => "use 0 or more",
-            };
-            self.push(Kind::Negative, value, option.text(), advice);
+            self.push(Kind::Negative, value, option, least);
         }
         negative
     }
