@@ -1,0 +1,5 @@
+//! The program `redial`.
+
+#![forbid(unsafe_code)]
+
+fn main() {}
