@@ -1,16 +1,48 @@
 //! What each diagnostic means: a page of its own, with an example and the fix.
 
-use redial_core::clause::Kind as Clause;
-
 use crate::diagnostic::Kind;
+
+/// The pages, by the name of their diagnostic.
+const PAGES: &[(&str, &str)] = &[
+    ("syntax", include_str!("explain/syntax.md")),
+    ("unknown-option", include_str!("explain/unknown-option.md")),
+    ("duplicate-option", include_str!("explain/duplicate-option.md")),
+    ("two-counts", include_str!("explain/two-counts.md")),
+    ("wrong-type", include_str!("explain/wrong-type.md")),
+    ("missing-unit", include_str!("explain/missing-unit.md")),
+    ("zero-attempts", include_str!("explain/zero-attempts.md")),
+    ("negative", include_str!("explain/negative.md")),
+    ("factor-below-one", include_str!("explain/factor-below-one.md")),
+    ("jitter-out-of-range", include_str!("explain/jitter-out-of-range.md")),
+    ("min-above-max", include_str!("explain/min-above-max.md")),
+    ("too-many-digits", include_str!("explain/too-many-digits.md")),
+    ("too-many-modifiers", include_str!("explain/too-many-modifiers.md")),
+    ("list-too-long", include_str!("explain/list-too-long.md")),
+    ("delay-without-retry", include_str!("explain/delay-without-retry.md")),
+    ("backoff-without-delay", include_str!("explain/backoff-without-delay.md")),
+    ("backoff-without-retry", include_str!("explain/backoff-without-retry.md")),
+    ("unused-option", include_str!("explain/unused-option.md")),
+    ("many-retries", include_str!("explain/many-retries.md")),
+    ("cap-below-base", include_str!("explain/cap-below-base.md")),
+    ("cap-erases-jitter", include_str!("explain/cap-erases-jitter.md")),
+    ("jitter-above-cap", include_str!("explain/jitter-above-cap.md")),
+    ("list-longer-than-attempts", include_str!("explain/list-longer-than-attempts.md")),
+    ("timeout-above-deadline", include_str!("explain/timeout-above-deadline.md")),
+    ("attempts-past-deadline", include_str!("explain/attempts-past-deadline.md")),
+    ("unbounded", include_str!("explain/unbounded.md")),
+    ("hot-loop", include_str!("explain/hot-loop.md")),
+    ("bad-pattern", include_str!("explain/bad-pattern.md")),
+    ("ambiguous-dialect", include_str!("explain/ambiguous-dialect.md")),
+    ("unknown-policy", include_str!("explain/unknown-policy.md")),
+    ("circular-extends", include_str!("explain/circular-extends.md")),
+    ("too-large", include_str!("explain/too-large.md")),
+];
 
 impl Kind {
     /// The page that explains it, in Markdown: what it means, an example that has it, and the
     /// same example without it.
-    pub const fn page(self) -> &'static str {
-        match self {
-            Self::Clause(Clause::UnknownOption) => include_str!("explain/unknown-option.md"),
-            _ => "",
-        }
+    pub fn page(self) -> &'static str {
+        let page = PAGES.iter().find(|(name, _)| *name == self.name());
+        page.expect("every kind has a page").1
     }
 }

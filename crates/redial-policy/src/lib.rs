@@ -1,10 +1,54 @@
 //! The notations of redial: many ways to write a policy, one meaning.
+//!
+//! A text goes in ([`read`]): a clause, a script with clauses in it, a `retry_config`, a
+//! `retryPolicy`, or our own file of named policies, in YAML, TOML or JSON. What comes out is every
+//! policy in it as the engine's own [`Policy`](redial_core::Policy), and every
+//! [`Diagnostic`] with its place to the byte. A [`Plan`] shows what a policy will do.
+//!
+//! ```
+//! use redial_policy::{Format, read};
+//!
+//! let text = "
+//! policies:
+//!   fetch: 'retry: 4, delay: 100ms, backoff: exponential, jitter: full'
+//!   patient:
+//!     extends: fetch
+//!     atempts: 10
+//! ";
+//! let document = read(text, Format::Yaml, None);
+//! assert_eq!(document.policies().len(), 2);
+//! let found = &document.diagnostics()[0];
+//! assert_eq!(found.message, "`atempts` is not a field of a policy; did you mean `attempts`?");
+//! assert_eq!(found.span.of(text), "atempts");
+//! ```
+//!
+//! Nothing here does I/O, and no text of any kind makes it panic or run away: what is larger or
+//! deeper than a policy file can need is refused.
 
 #![forbid(unsafe_code)]
 
+mod clause;
 mod diagnostic;
+mod document;
+mod draft;
 mod explain;
+mod fields;
+mod file;
+mod matcher;
+mod overlay;
+mod place;
 mod plan;
+mod retry_config;
+mod retry_policy;
+mod script;
+mod tree;
+
+/// The language reference, in Markdown that reads well as plain text.
+pub const REFERENCE: &str = include_str!("reference.md");
 
 pub use diagnostic::{Diagnostic, Fix, Kind, Span};
+pub use document::{Document, Entry, Format, Notation, TEXT_MAX, read};
+pub use matcher::Matcher;
+pub use overlay::overlay_clause as overlay;
 pub use plan::{Plan, Row, Total};
+pub use retry_policy::{BackoffStrategy, RetryPolicy};

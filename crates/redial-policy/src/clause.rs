@@ -1,0 +1,51 @@
+//! A clause by itself, or as a string in a file.
+
+use redial_core::clause::Kind as Clause;
+
+use crate::Format;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::document::{Entry, Notation};
+use crate::draft::Draft;
+use crate::fields::wrong_type;
+use crate::place::{Alignment, Place};
+use crate::tree::{Node, Value};
+
+/// A clause that is a string of a tree.
+pub(crate) fn read_node(
+    node: &Node,
+    name: String,
+    text: &str,
+    format: Format,
+) -> Result<(Entry, Vec<Diagnostic>), Diagnostic> {
+    let draft = draft(node, text, format)?;
+    Ok(entry(&draft, name, node.span))
+}
+
+/// The draft of a clause that is a string of a tree.
+pub(crate) fn draft(node: &Node, text: &str, format: Format) -> Result<Draft, Diagnostic> {
+    match &node.value {
+        Value::Text(clause) => {
+            let alignment = Alignment::new(clause, node.span.of(text), node.span.start);
+            Ok(Draft::verbatim(clause, Place::Exact(alignment), format))
+        }
+        _ => {
+            Err(wrong_type("policy", node, text, "write a clause such as \"retry: 3, delay: 1s\""))
+        }
+    }
+}
+
+/// What a draft says, where workflows have no part: their options are refused by name.
+pub(crate) fn entry(draft: &Draft, name: String, span: Span) -> (Entry, Vec<Diagnostic>) {
+    let mut read = draft.read();
+    for written in draft.options() {
+        if matches!(written.name.as_str(), "fallback" | "on_error") {
+            let message =
+                format!("`{}` belongs to a step of a workflow, not to a policy", written.name);
+            let place = written.name_place.of(0, written.name.len());
+            read.diagnostics.push(Diagnostic::new(Clause::UnknownOption, place, message));
+            read.policy = None;
+        }
+    }
+    let diagnostics = std::mem::take(&mut read.diagnostics);
+    (Entry::new(name, Notation::Clause, span, draft.clause(), read), diagnostics)
+}

@@ -1,0 +1,234 @@
+//! A clause that was put together from pieces of a file, and the way back: the core reads the
+//! clause, and what it finds is told of the place where the piece was written.
+//!
+//! Every notation becomes a policy by this road, so there is one parser, one set of checks and one
+//! meaning for all of them.
+
+use std::time::Duration;
+
+use redial_core::Policy;
+use redial_core::clause::{self, Kind as Clause};
+
+use crate::Format;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::matcher::{self, Matcher};
+use crate::place::Place;
+
+/// What a notation calls an option of the clause: pairs of ours and theirs.
+pub(crate) type Vocabulary = &'static [(&'static str, &'static str)];
+
+/// An option as it was written somewhere.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    pub(crate) name: String,
+    pub(crate) name_place: Place,
+    pub(crate) value: String,
+    pub(crate) value_place: Place,
+}
+
+/// A clause, and where each piece of it comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    clause: String,
+    pieces: Vec<Piece>,
+    format: Format,
+    vocabulary: Vocabulary,
+    /// Whether the clause is the text of the file itself, so that whole options can be dropped.
+    verbatim: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Piece {
+    start: usize,
+    end: usize,
+    place: Place,
+}
+
+/// What came of a draft.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) policy: Option<Policy>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) retry_on: Vec<Matcher>,
+    pub(crate) stop_on: Vec<Matcher>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl Draft {
+    pub(crate) fn new(format: Format, vocabulary: Vocabulary) -> Self {
+        Self { clause: String::new(), pieces: Vec::new(), format, vocabulary, verbatim: false }
+    }
+
+    /// A clause that stands in the file as it is.
+    pub(crate) fn verbatim(clause: &str, place: Place, format: Format) -> Self {
+        let mut draft = Self::new(format, &[]);
+        draft.verbatim = true;
+        draft.push(clause, place);
+        draft
+    }
+
+    /// The clause so far.
+    pub(crate) fn clause(&self) -> &str {
+        &self.clause
+    }
+
+    pub(crate) fn option(&mut self, written: &Written) {
+        if !self.clause.is_empty() {
+            self.clause.push_str(", ");
+        }
+        self.push(&written.name, written.name_place.clone());
+        self.clause.push_str(": ");
+        self.push(&written.value, written.value_place.clone());
+    }
+
+    /// An option whose name and value are both told of one place.
+    pub(crate) fn plain(&mut self, name: &str, value: impl Into<String>, place: Span) {
+        self.option(&Written {
+            name: name.to_owned(),
+            name_place: Place::Whole(place),
+            value: value.into(),
+            value_place: Place::Whole(place),
+        });
+    }
+
+    fn push(&mut self, text: &str, place: Place) {
+        let start = self.clause.len();
+        self.clause.push_str(text);
+        self.pieces.push(Piece { start, end: self.clause.len(), place });
+    }
+
+    /// The options as they are written, with their places.
+    pub(crate) fn options(&self) -> Vec<Written> {
+        let part = |span: Span| {
+            let place = match self.piece(span.start) {
+                Some(piece) => piece.place.clone().from(span.start - piece.start),
+                None => Place::Whole(self.locate(span)),
+            };
+            (span.of(&self.clause).to_owned(), place)
+        };
+        let written = |(name, value)| {
+            let (name, name_place) = part(name);
+            let (value, value_place) = part(value);
+            Written { name, name_place, value, value_place }
+        };
+        clause::options(&self.clause).map(written).collect()
+    }
+
+    fn piece(&self, at: usize) -> Option<&Piece> {
+        let after = self.pieces.partition_point(|piece| piece.start <= at);
+        after.checked_sub(1).map(|last| &self.pieces[last])
+    }
+
+    /// Where `span` of the clause is in the file.
+    fn locate(&self, span: Span) -> Span {
+        let Some(first) = self.piece(span.start) else { return span };
+        let whole = first.place.of(span.start - first.start, span.end.min(first.end) - first.start);
+        match self.piece(span.end.saturating_sub(1)) {
+            Some(last) if last.start > first.start => {
+                let end = last.place.of(0, span.end.min(last.end) - last.start).end;
+                Span { start: whole.start, end: end.max(whole.end) }
+            }
+            _ => whole,
+        }
+    }
+
+    /// Has the core read the clause.
+    pub(crate) fn read(&self) -> Read {
+        let reading = clause::read_call(&self.clause);
+        let mut diagnostics: Vec<_> =
+            reading.diagnostics().iter().map(|found| self.told(found)).collect();
+        if let (Some(last), more @ 1..) =
+            (diagnostics.last_mut(), reading.found() - reading.diagnostics().len())
+        {
+            last.note = Some(format!("and {more} more after this one"));
+        }
+        let mut rules = [Vec::new(), Vec::new()];
+        for option in reading.call_options() {
+            let list = match option.name() {
+                "retry_on" => 0,
+                "stop_on" => 1,
+                _ => continue,
+            };
+            let (matchers, found) = matcher::parse(&self.clause, option.value(), option.name());
+            rules[list] = matchers;
+            diagnostics.extend(found.into_iter().map(|mut found| {
+                found.span = self.locate(found.span);
+                found
+            }));
+        }
+        let [retry_on, stop_on] = rules;
+        let refused = diagnostics.iter().any(|found| !found.is_warning());
+        let policy = reading.policy().filter(|_| !refused);
+        Read { policy, timeout: reading.timeout(), retry_on, stop_on, diagnostics }
+    }
+
+    /// A finding of the core, of the file and in its words.
+    fn told(&self, found: &clause::Diagnostic) -> Diagnostic {
+        let span = self.locate(found.span());
+        let message = self.in_their_words(&found.to_string());
+        let told = Diagnostic::new(found.kind(), span, message);
+        if let Some(meant) = found.suggestion() {
+            return told.fix(span, self.quoted(found.span(), meant), true);
+        }
+        match self.superfluous(found) {
+            // A comment in between would go with it.
+            Some(span) if self.verbatim && !span.of(&self.clause).contains('#') => {
+                told.fix(self.locate(span), "", true)
+            }
+            _ => told,
+        }
+    }
+
+    /// What can be left out of the clause without any change to what it does.
+    fn superfluous(&self, found: &clause::Diagnostic) -> Option<Span> {
+        let span = found.span();
+        match found.kind() {
+            Clause::Syntax if span.of(&self.clause) == "," => Some(span),
+            Clause::DelayWithoutRetry
+            | Clause::BackoffWithoutRetry
+            | Clause::BackoffWithoutDelay => Some(self.with_comma(span)),
+            // A backoff that the default cap holds down was meant to grow: that is for the writer.
+            Clause::UnusedOption if !span.of(&self.clause).starts_with("backoff") => {
+                Some(self.with_comma(span))
+            }
+            _ => None,
+        }
+    }
+
+    /// An option and the comma that would be left over without it.
+    fn with_comma(&self, option: Span) -> Span {
+        let options: Vec<_> = clause::options(&self.clause).collect();
+        let at = options.iter().position(|(name, _)| name.start == option.start);
+        match at {
+            Some(at) if at > 0 => Span { start: options[at - 1].1.end, end: option.end },
+            Some(at) if at + 1 < options.len() => {
+                Span { start: option.start, end: options[at + 1].0.start }
+            }
+            _ => option,
+        }
+    }
+
+    /// A string where the place holds something else takes quotes, in the formats that want them.
+    fn quoted(&self, span: Span, text: &str) -> String {
+        let bare =
+            matches!(self.piece(span.start).map(|piece| &piece.place), Some(Place::Whole(_)));
+        match self.format {
+            Format::Json | Format::Toml if bare => format!("\"{text}\""),
+            _ => text.to_owned(),
+        }
+    }
+
+    fn in_their_words(&self, message: &str) -> String {
+        let mut message = message.to_owned();
+        for (ours, theirs) in self.vocabulary {
+            for (before, after) in [("", ":"), ("`", "`"), (" ", ":")] {
+                let ours = format!("{before}{ours}{after}");
+                if before.is_empty() && !message.starts_with(&ours) {
+                    continue;
+                }
+                message = message.replace(&ours, &format!("{before}{theirs}{after}"));
+            }
+        }
+        message
+    }
+}

@@ -1,0 +1,140 @@
+//! The fields of a map: each at most once, none that is not known, and its value as a piece of a
+//! clause.
+
+use redial_core::clause::Kind as Clause;
+
+use crate::diagnostic::{Diagnostic, Span};
+use crate::draft::Written;
+use crate::place::{Alignment, Place};
+use crate::tree::{Field, Node, Value};
+
+/// The fields that are known, the first of each name; what is said twice or not known is told.
+pub(crate) fn known<'n>(
+    node: &'n Node,
+    what: &str,
+    names: &[&str],
+    elsewhere: &[(&str, &'static str)],
+    text: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<&'n Field> {
+    let mut fields: Vec<&Field> = Vec::new();
+    for field in node.fields() {
+        if !names.contains(&field.key.as_str()) {
+            diagnostics.push(unknown(field, what, names, elsewhere, text));
+        } else if fields.iter().any(|known| known.key == field.key) {
+            let message = format!("`{}` is there already; write it once", field.key);
+            diagnostics.push(Diagnostic::new(Clause::DuplicateOption, field.place, message));
+        } else {
+            fields.push(field);
+        }
+    }
+    fields
+}
+
+fn unknown(
+    field: &Field,
+    what: &str,
+    names: &[&str],
+    elsewhere: &[(&str, &'static str)],
+    text: &str,
+) -> Diagnostic {
+    let key = &field.key;
+    let alike =
+        |other: &str| other.replace('_', "").eq_ignore_ascii_case(&key.replace(['_', '-'], ""));
+    let meant = elsewhere.iter().find(|(theirs, _)| alike(theirs)).map(|(_, ours)| *ours);
+    match meant.or_else(|| nearest(key, names)) {
+        Some(meant) => {
+            let message = format!("`{key}` is not a field of {what}; did you mean `{meant}`?");
+            let place = inside_quotes(field.place, text);
+            Diagnostic::new(Clause::UnknownOption, field.place, message).fix(place, meant, true)
+        }
+        None => {
+            let message = format!("`{key}` is not a field of {what}; there are {}", listed(names));
+            Diagnostic::new(Clause::UnknownOption, field.place, message)
+        }
+    }
+}
+
+/// `a, b and c`
+pub(crate) fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// A string without its quotes.
+pub(crate) fn inside_quotes(span: Span, text: &str) -> Span {
+    match span.of(text).as_bytes() {
+        [first @ (b'"' | b'\''), .., last] if first == last => {
+            Span { start: span.start + 1, end: span.end - 1 }
+        }
+        _ => span,
+    }
+}
+
+/// A value of another kind than the field takes.
+pub(crate) fn wrong_type(field: &str, node: &Node, text: &str, advice: &str) -> Diagnostic {
+    let message = match &node.value {
+        Value::List(_) | Value::Map(_) | Value::Null => {
+            format!("{field}: this is {}; {advice}", node.article())
+        }
+        _ => format!("{field}: `{}`; {advice}", excerpt(node.span.of(text))),
+    };
+    Diagnostic::new(Clause::WrongType, node.span, message)
+}
+
+/// The beginning of a text, where all of it would be too much.
+pub(crate) fn excerpt(text: &str) -> String {
+    let mut characters = text.chars();
+    let start: String = characters.by_ref().take(40).collect();
+    if characters.next().is_some() { start + "…" } else { start }
+}
+
+/// A scalar as it would stand in a clause.
+pub(crate) fn scalar(node: &Node, text: &str) -> Option<(String, Place)> {
+    match &node.value {
+        Value::Text(value) | Value::Number(value) => {
+            let alignment = Alignment::new(value, node.span.of(text), node.span.start);
+            Some((value.clone(), Place::Exact(alignment)))
+        }
+        Value::Bool(value) => Some((value.to_string(), Place::Whole(node.span))),
+        Value::Null | Value::List(_) | Value::Map(_) => None,
+    }
+}
+
+/// Whether a value is one value in a clause too: nothing in it ends it, opens something or starts
+/// a comment.
+pub(crate) fn is_plain(value: &str) -> bool {
+    !value.trim().is_empty()
+        && !value.contains([',', '#', '[', ']', '{', '}', '(', ')', '"', '\'', ':', '\n', '\r'])
+}
+
+/// The same for a list in brackets.
+pub(crate) fn is_plain_list(value: &str) -> bool {
+    let inside = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inside.is_some_and(|inside| inside.trim().is_empty() || inside.split(',').all(is_plain))
+}
+
+/// A field whose value is one word or number.
+pub(crate) fn plain(field: &Field, name: &str, value: String, place: Place) -> Written {
+    Written {
+        name: name.to_owned(),
+        name_place: Place::Whole(field.place),
+        value: value.trim().to_owned(),
+        value_place: place.from(value.len() - value.trim_start().len()),
+    }
+}
+
+/// The name that differs in the fewest letters, if those are at most a third.
+pub(crate) fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
+    let plain = |text: &str| text.to_lowercase().replace(['_', '-', ' '], "");
+    let word = plain(word);
+    let most = match word.chars().count() {
+        length @ ..=64 => 1 + length / 3,
+        _ => return None,
+    };
+    let close = names.iter().map(|name| (strsim::osa_distance(&word, &plain(name)), *name));
+    close.filter(|(edits, _)| *edits <= most).min_by_key(|(edits, _)| *edits).map(|(_, name)| name)
+}

@@ -1,0 +1,125 @@
+//! One set of options laid over another: what a policy that extends another says itself, and what
+//! flags say to the policy that they stand beside.
+
+use redial_core::clause;
+
+use crate::diagnostic::Span;
+use crate::draft::Written;
+use crate::fields::{is_plain, is_plain_list};
+use crate::place::Place;
+
+/// The order in which options that were not written in any order stand.
+pub(crate) const ORDER: [&str; 16] = [
+    "retry",
+    "attempts",
+    "delay",
+    "backoff",
+    "factor",
+    "increment",
+    "min_delay",
+    "max_delay",
+    "jitter",
+    "within",
+    "wait_budget",
+    "timeout",
+    "retry_on",
+    "stop_on",
+    "fallback",
+    "on_error",
+];
+
+const COUNTS: [&str; 2] = ["retry", "attempts"];
+const CHAIN: [&str; 3] = ["min_delay", "max_delay", "jitter"];
+
+/// `over` on top of `base`. A count takes the place of either count; a bound or a jitter that of
+/// the first of its name, and the others of that name go; what a new backoff has no use for goes
+/// too. Where `ordered`, the chain of `over` takes the place of the whole chain.
+pub(crate) fn overlay(base: Vec<Written>, over: Vec<Written>, ordered: bool) -> Vec<Written> {
+    let mut options = base;
+    if ordered {
+        options.retain(|option| !CHAIN.contains(&option.name.as_str()));
+    }
+    drop_unused(&mut options, &over);
+    for written in over {
+        let name = written.name.as_str();
+        let same = |option: &Written| {
+            option.name == name
+                || (COUNTS.contains(&name) && COUNTS.contains(&option.name.as_str()))
+        };
+        let appended = ordered && CHAIN.contains(&name);
+        match options.iter().position(same).filter(|_| !appended) {
+            Some(at) => {
+                let mut index = 0;
+                options.retain(|option| {
+                    index += 1;
+                    index - 1 <= at || !same(option)
+                });
+                options[at] = written;
+            }
+            None => {
+                // A chain in its own order grows at its end.
+                let at = place(&options, if appended { "jitter" } else { name });
+                options.insert(at, written);
+            }
+        }
+    }
+    options
+}
+
+/// Before the first option that comes later in the order.
+fn place(options: &[Written], name: &str) -> usize {
+    let rank = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
+    let wanted = rank(name);
+    options.iter().position(|option| rank(&option.name) > wanted).unwrap_or(options.len())
+}
+
+/// A new backoff has its own idea of what grows it.
+fn drop_unused(options: &mut Vec<Written>, over: &[Written]) {
+    let Some(backoff) = over.iter().find(|option| option.name == "backoff") else { return };
+    let unused: &[&str] = match backoff.value.as_str() {
+        list if list.starts_with('[') => &["delay", "factor", "increment"],
+        "exponential" => &["increment"],
+        "linear" => &["factor"],
+        _ => &["factor", "increment"],
+    };
+    options.retain(|option| !unused.contains(&option.name.as_str()));
+}
+
+/// Options laid over a clause, as text: what flags do to the policy that they stand beside.
+///
+/// ```
+/// let base = "retry: 3, delay: 1s, backoff: exponential, factor: 3";
+/// let flags = [("attempts", "10"), ("backoff", "linear"), ("jitter", "full")];
+/// assert_eq!(
+///     redial_policy::overlay(base, flags).unwrap(),
+///     "attempts: 10, delay: 1s, backoff: linear, jitter: full",
+/// );
+/// ```
+///
+/// # Errors
+///
+/// The name of an option whose value would not stay one value in a clause.
+pub fn overlay_clause<'f>(
+    clause: &str,
+    flags: impl IntoIterator<Item = (&'f str, &'f str)>,
+) -> Result<String, &'f str> {
+    let nowhere = || Place::Whole(Span { start: 0, end: 0 });
+    let written = |name: &str, value: &str| Written {
+        name: name.to_owned(),
+        name_place: nowhere(),
+        value: value.to_owned(),
+        value_place: nowhere(),
+    };
+    let base = clause::options(clause);
+    let base = base.map(|(name, value)| written(name.of(clause), value.of(clause))).collect();
+    let mut over = Vec::new();
+    for (name, value) in flags {
+        if !is_plain(value) && !is_plain_list(value) {
+            return Err(name);
+        }
+        over.push(written(name, value.trim()));
+    }
+    let options = overlay(base, over, false);
+    let options = options.iter().map(|option| format!("{}: {}", option.name, option.value));
+    Ok(options.collect::<Vec<_>>().join(", "))
+}

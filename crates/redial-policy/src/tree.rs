@@ -1,0 +1,94 @@
+//! YAML, TOML and JSON as one tree whose every node knows its place in the text.
+//!
+//! The parsers are those that the ecosystem trusts; what is added here is only what a hostile file
+//! makes necessary: bounds on nesting and on what aliases expand to.
+
+mod json;
+mod toml;
+mod yaml;
+
+use redial_core::clause::Kind as Clause;
+
+use crate::Format;
+use crate::diagnostic::{Diagnostic, Kind, Span};
+
+/// How deep a file may be nested. A workflow of steps in maps in steps needs a dozen.
+pub(crate) const DEPTH_MAX: usize = 64;
+
+/// How many nodes the aliases of a file may expand to in all.
+pub(crate) const ALIASED_MAX: usize = 100_000;
+
+/// A value and its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) span: Span,
+    pub(crate) value: Value,
+}
+
+/// What a value is. Numbers stay text: they become exact decimals, never floats.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Null,
+    Bool(bool),
+    Number(String),
+    Text(String),
+    List(Vec<Node>),
+    Map(Vec<Field>),
+}
+
+/// A key of a map and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    pub(crate) key: String,
+    pub(crate) place: Span,
+    pub(crate) value: Node,
+}
+
+impl Node {
+    pub(crate) fn new(span: Span, value: Value) -> Self {
+        Self { span, value }
+    }
+
+    /// What kind of value it is, in the words of a message.
+    pub(crate) fn article(&self) -> &'static str {
+        match self.value {
+            Value::Null => "nothing",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::Text(_) => "a string",
+            Value::List(_) => "a list",
+            Value::Map(_) => "a map",
+        }
+    }
+
+    /// The fields of a map, none of another value.
+    pub(crate) fn fields(&self) -> &[Field] {
+        match &self.value {
+            Value::Map(fields) => fields,
+            _ => &[],
+        }
+    }
+
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.fields().iter().any(|field| field.key == key)
+    }
+}
+
+/// The documents of a text: one, or as many as a YAML stream has.
+pub(crate) fn parse(text: &str, format: Format) -> Result<Vec<Node>, Diagnostic> {
+    match format {
+        Format::Yaml => yaml::parse(text),
+        Format::Toml => toml::parse(text).map(|node| vec![node]),
+        Format::Json => json::parse(text).map(|node| vec![node]),
+        Format::Text => Ok(Vec::new()),
+    }
+}
+
+fn malformed(span: Span, message: String) -> Diagnostic {
+    Diagnostic::new(Clause::Syntax, span, message)
+}
+
+fn too_deep(span: Span) -> Diagnostic {
+    let message = format!("this is nested deeper than {DEPTH_MAX} levels");
+    Diagnostic::new(Kind::TooLarge, span, message)
+}

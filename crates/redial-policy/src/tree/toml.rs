@@ -1,0 +1,56 @@
+//! TOML.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{DEPTH_MAX, Field, Node, Value, malformed, too_deep};
+use crate::diagnostic::{Diagnostic, Span};
+
+pub(super) fn parse(text: &str) -> Result<Node, Diagnostic> {
+    let table = DeTable::parse(text).map_err(|error| {
+        let span = error.span().unwrap_or(0..text.len());
+        let span = Span { start: span.start, end: span.end };
+        match error.message() {
+            "recursion limit" => too_deep(span),
+            message => malformed(span, format!("this is not TOML: {message}")),
+        }
+    })?;
+    Ok(Node::new(Span { start: 0, end: text.len() }, map(table.get_ref(), 1)?))
+}
+
+/// A table in the order of the text, which the parser does not keep.
+fn map(table: &DeTable<'_>, depth: usize) -> Result<Value, Diagnostic> {
+    let fields = table.iter().map(|(key, value)| {
+        let place = Span { start: key.span().start, end: key.span().end };
+        Ok(Field { key: key.get_ref().to_string(), place, value: node(value, depth + 1)? })
+    });
+    let mut fields = fields.collect::<Result<Vec<_>, Diagnostic>>()?;
+    fields.sort_by_key(|field| field.place.start);
+    Ok(Value::Map(fields))
+}
+
+fn node(spanned: &Spanned<DeValue<'_>>, depth: usize) -> Result<Node, Diagnostic> {
+    let place = Span { start: spanned.span().start, end: spanned.span().end };
+    if depth > DEPTH_MAX {
+        return Err(too_deep(place));
+    }
+    let value = match spanned.get_ref() {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(integer) if integer.radix() == 10 => {
+            Value::Number(integer.as_str().to_owned())
+        }
+        DeValue::Integer(integer) => {
+            let number = i128::from_str_radix(integer.as_str(), integer.radix());
+            Value::Number(number.map_or_else(|_| integer.to_string(), |number| number.to_string()))
+        }
+        DeValue::Float(float) => Value::Number(float.as_str().to_owned()),
+        DeValue::Boolean(boolean) => Value::Bool(*boolean),
+        DeValue::Datetime(datetime) => Value::Text(datetime.to_string()),
+        DeValue::Array(array) => {
+            let nodes = array.iter().map(|element| node(element, depth + 1));
+            Value::List(nodes.collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(table) => map(table, depth)?,
+    };
+    Ok(Node::new(place, value))
+}

@@ -1,0 +1,266 @@
+//! YAML 1.2 with the core schema, anchors and aliases, and `<<` merges.
+
+use std::collections::{HashMap, HashSet};
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
+
+use super::{ALIASED_MAX, DEPTH_MAX, Field, Node, Value, malformed, too_deep};
+use crate::diagnostic::{Diagnostic, Kind, Span};
+
+pub(super) fn parse(text: &str) -> Result<Vec<Node>, Diagnostic> {
+    let mut builder = Builder::new(text);
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| {
+            let at = builder.offsets.byte(error.marker());
+            malformed(Span { start: at, end: at }, format!("this is not YAML: {}", error.info()))
+        })?;
+        let span = builder.offsets.span(span);
+        builder.take(event, span)?;
+    }
+    Ok(builder.documents)
+}
+
+/// From the parser's characters to bytes.
+struct Offsets<'t> {
+    text: &'t str,
+    /// The byte of every 64th character; none where every character is a byte.
+    stops: Vec<usize>,
+}
+
+impl<'t> Offsets<'t> {
+    const STEP: usize = 64;
+
+    fn new(text: &'t str) -> Self {
+        let stops = match text.is_ascii() {
+            true => Vec::new(),
+            false => text.char_indices().step_by(Self::STEP).map(|(byte, _)| byte).collect(),
+        };
+        Self { text, stops }
+    }
+
+    fn byte(&self, marker: &Marker) -> usize {
+        if self.stops.is_empty() {
+            return marker.index().min(self.text.len());
+        }
+        let stop = (marker.index() / Self::STEP).min(self.stops.len() - 1);
+        let rest = &self.text[self.stops[stop]..];
+        let within = marker.index() - stop * Self::STEP;
+        let further = rest.char_indices().nth(within).map_or(rest.len(), |(byte, _)| byte);
+        self.stops[stop] + further
+    }
+
+    fn span(&self, span: saphyr_parser::Span) -> Span {
+        let start = self.byte(&span.start);
+        Span { start, end: self.byte(&span.end).max(start) }
+    }
+}
+
+/// A list or a map that is still open.
+struct Open {
+    start: usize,
+    anchor: usize,
+    tag: Option<(String, Span)>,
+    holds: Holds,
+}
+
+enum Holds {
+    List(Vec<Node>),
+    Map(Vec<Field>, Option<(String, Span)>),
+}
+
+struct Builder<'t> {
+    text: &'t str,
+    offsets: Offsets<'t>,
+    documents: Vec<Node>,
+    open: Vec<Open>,
+    anchors: HashMap<usize, Node>,
+    /// How many nodes aliases have expanded to.
+    aliased: usize,
+}
+
+impl<'t> Builder<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            offsets: Offsets::new(text),
+            documents: Vec::new(),
+            open: Vec::new(),
+            anchors: HashMap::new(),
+            aliased: 0,
+        }
+    }
+
+    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Diagnostic> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let value = scalar(&text, style, tag.as_deref());
+                let node = Node::new(self.trimmed(span), value);
+                self.place(node, anchor, local(tag.as_deref(), span))
+            }
+            Event::SequenceStart(anchor, tag) => {
+                self.enter(span, anchor, tag.as_deref(), Holds::List(Vec::new()))
+            }
+            Event::MappingStart(anchor, tag) => {
+                self.enter(span, anchor, tag.as_deref(), Holds::Map(Vec::new(), None))
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.leave(span),
+            Event::Alias(anchor) => self.alias(anchor, span),
+            Event::DocumentEnd => {
+                self.anchors.clear();
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The parser ends a plain scalar or a block before what follows it, white space included.
+    fn trimmed(&self, span: Span) -> Span {
+        let end = span.start + span.of(self.text).trim_end().len();
+        Span { start: span.start, end }
+    }
+
+    fn enter(
+        &mut self,
+        span: Span,
+        anchor: usize,
+        tag: Option<&Tag>,
+        holds: Holds,
+    ) -> Result<(), Diagnostic> {
+        if self.open.len() == DEPTH_MAX {
+            return Err(too_deep(span));
+        }
+        self.open.push(Open { start: span.start, anchor, tag: local(tag, span), holds });
+        Ok(())
+    }
+
+    fn leave(&mut self, span: Span) -> Result<(), Diagnostic> {
+        let Some(open) = self.open.pop() else { return Ok(()) };
+        let value = match open.holds {
+            Holds::List(nodes) => Value::List(nodes),
+            Holds::Map(fields, _) => Value::Map(merged(fields)),
+        };
+        let span = self.trimmed(Span { start: open.start, end: span.end.max(open.start) });
+        self.place(Node::new(span, value), open.anchor, open.tag)
+    }
+
+    fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Diagnostic> {
+        // An anchor that is still open would contain itself.
+        let Some(node) = self.anchors.get(&anchor) else {
+            return Err(malformed(span, "this alias is inside of what it stands for".to_owned()));
+        };
+        let node = self.copy(node.clone(), span)?;
+        self.place(node, 0, None)
+    }
+
+    /// A node that is there once more now, within what is allowed.
+    fn copy(&mut self, node: Node, span: Span) -> Result<Node, Diagnostic> {
+        self.aliased += size(&node);
+        if self.aliased > ALIASED_MAX {
+            let message = format!("anchors and aliases expand to more than {ALIASED_MAX} values");
+            return Err(Diagnostic::new(Kind::TooLarge, span, message));
+        }
+        Ok(node)
+    }
+
+    /// A finished node goes where the innermost open one expects it.
+    fn place(
+        &mut self,
+        node: Node,
+        anchor: usize,
+        tag: Option<(String, Span)>,
+    ) -> Result<(), Diagnostic> {
+        // `!exponential {base: 3}` is another spelling of `{exponential: {base: 3}}`.
+        let node = match tag {
+            Some((key, place)) => {
+                let span = Span { start: place.start, end: node.span.end };
+                Node::new(span, Value::Map(vec![Field { key, place, value: node }]))
+            }
+            None => node,
+        };
+        if anchor > 0 {
+            let copy = self.copy(node.clone(), node.span)?;
+            self.anchors.insert(anchor, copy);
+        }
+        match self.open.last_mut().map(|open| &mut open.holds) {
+            None => self.documents.push(node),
+            Some(Holds::List(nodes)) => nodes.push(node),
+            Some(Holds::Map(fields, key)) => match key.take() {
+                None => *key = Some((key_text(&node)?, node.span)),
+                Some((key, place)) => fields.push(Field { key, place, value: node }),
+            },
+        }
+        Ok(())
+    }
+}
+
+/// A key is a scalar here, whatever YAML allows.
+fn key_text(node: &Node) -> Result<String, Diagnostic> {
+    match &node.value {
+        Value::Text(text) | Value::Number(text) => Ok(text.clone()),
+        Value::Bool(boolean) => Ok(boolean.to_string()),
+        Value::Null => Ok("null".to_owned()),
+        Value::List(_) | Value::Map(_) => {
+            Err(malformed(node.span, format!("{} cannot be a key here", node.article())))
+        }
+    }
+}
+
+/// A tag of the document's own; `!!str` and the like are of the language.
+fn local(tag: Option<&Tag>, span: Span) -> Option<(String, Span)> {
+    let tag = tag.filter(|tag| tag.handle == "!" && !tag.suffix.is_empty())?;
+    Some((tag.suffix.clone(), Span { start: span.start, end: span.start }))
+}
+
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
+    let plain = style == ScalarStyle::Plain;
+    let string = tag.is_some_and(|tag| tag.is_yaml_core_schema() && tag.suffix == "str");
+    if !plain || string {
+        return Value::Text(text.to_owned());
+    }
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" => Value::Bool(true),
+        "false" | "False" | "FALSE" => Value::Bool(false),
+        _ if is_number(text) => Value::Number(text.to_owned()),
+        _ => Value::Text(text.to_owned()),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first))
+        && text.parse::<f64>().is_ok_and(f64::is_finite)
+        || text.trim_start_matches(['-', '+']).bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn size(node: &Node) -> usize {
+    1 + match &node.value {
+        Value::List(nodes) => nodes.iter().map(size).sum(),
+        Value::Map(fields) => fields.iter().map(|field| size(&field.value)).sum(),
+        _ => 0,
+    }
+}
+
+/// With what `<<` brings in, where the map does not say it itself.
+fn merged(fields: Vec<Field>) -> Vec<Field> {
+    if !fields.iter().any(|field| field.key == "<<") {
+        return fields;
+    }
+    let (merges, mut own): (Vec<_>, Vec<_>) =
+        fields.into_iter().partition(|field| field.key == "<<");
+    let mut known: HashSet<_> = own.iter().map(|field| field.key.clone()).collect();
+    for merge in merges {
+        let maps = match merge.value.value {
+            Value::List(nodes) => nodes,
+            value => vec![Node::new(merge.value.span, value)],
+        };
+        for field in maps.into_iter().flat_map(|map| match map.value {
+            Value::Map(fields) => fields,
+            _ => Vec::new(),
+        }) {
+            if known.insert(field.key.clone()) {
+                own.push(field);
+            }
+        }
+    }
+    own
+}
