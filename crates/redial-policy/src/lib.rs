@@ -3,7 +3,8 @@
 //! A text goes in ([`read`]): a clause, a script with clauses in it, a `retry_config`, a
 //! `retryPolicy`, or our own file of named policies, in YAML, TOML or JSON. What comes out is every
 //! policy in it as the engine's own [`Policy`](redial_core::Policy), and every
-//! [`Diagnostic`] with its place to the byte. A [`Plan`] shows what a policy will do.
+//! [`Diagnostic`] with its place to the byte. A [`Plan`] shows what a policy will do, and
+//! [`convert()`] writes it in another notation and names what was lost.
 //!
 //! ```
 //! use redial_policy::{Format, read};
@@ -28,12 +29,14 @@
 #![forbid(unsafe_code)]
 
 mod clause;
+mod convert;
 mod diagnostic;
 mod document;
 mod draft;
 mod explain;
 mod fields;
 mod file;
+mod fix;
 mod matcher;
 mod overlay;
 mod place;
@@ -46,8 +49,13 @@ mod tree;
 /// The language reference, in Markdown that reads well as plain text.
 pub const REFERENCE: &str = include_str!("reference.md");
 
+/// The JSON Schema of our own file, for editors that complete and check it.
+pub const SCHEMA: &str = include_str!("policies.schema.json");
+
+pub use convert::{Converted, Loss, Target, convert, convert_to_file};
 pub use diagnostic::{Diagnostic, Fix, Kind, Span};
 pub use document::{Document, Entry, Format, Notation, TEXT_MAX, read};
+pub use fix::fix;
 pub use matcher::Matcher;
 pub use overlay::overlay_clause as overlay;
 pub use plan::{Plan, Row, Total};

@@ -1,0 +1,380 @@
+//! The command line: its verbs, its flags, and what they are told to say.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use redial_policy::{Format, Notation, Target};
+
+/// Retry policies you can read, check, see, prove and run.
+#[derive(Debug, Parser)]
+#[command(
+    name = "redial",
+    version,
+    disable_help_subcommand = true,
+    arg_required_else_help = true,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  redial plan --with 'retry: 4, delay: 100ms, backoff: exponential, jitter: full'
+  redial check retries.yaml
+  redial convert --to rust --policy retries.yaml#fetch
+  redial explain cap-erases-jitter
+  redial help policy                the language, with examples
+
+Exit codes: 0 success; 1 errors found, or something lost; 125 bad usage, a bad policy or a file \
+                  that cannot be read."
+)]
+pub(crate) struct Cli {
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
+    pub(crate) color: Color,
+
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What redial can be asked to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Show the schedule that a policy would sleep; nothing runs
+    Plan(Plan),
+    /// Say what is wrong with policies, where, and what would be right
+    Check(Check),
+    /// Say what a diagnostic means, with an example and the fix
+    Explain(Explain),
+    /// Write a policy in another notation, and name what was lost
+    Convert(Convert),
+    /// Print the completions of a shell
+    Completions(Completions),
+    /// Print the manual page
+    Man(Man),
+    /// Print the help of a verb, or of a topic: policy, schema
+    Help(Help),
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl Color {
+    pub(crate) fn apply(self) {
+        let choice = match self {
+            // What the environment says is for anstream to find out.
+            Self::Auto => return,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+}
+
+/// The notation of a file.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Dialect {
+    /// retry: 3, delay: 1s
+    Clause,
+    /// attempts, initial_delay, backoff …
+    RetryConfig,
+    /// maxAttempts, baseDelayMs …
+    RetryPolicy,
+    /// policies: {name: …}
+    File,
+}
+
+impl From<Dialect> for Notation {
+    fn from(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Clause => Self::Clause,
+            Dialect::RetryConfig => Self::RetryConfig,
+            Dialect::RetryPolicy => Self::RetryPolicy,
+            Dialect::File => Self::File,
+        }
+    }
+}
+
+/// The policy: a base, and what is said over it. The same on every verb that takes a policy.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Policy")]
+pub(crate) struct PolicyFlags {
+    /// A clause, such as 'retry: 5, delay: 1s, backoff: exponential'
+    #[arg(long, value_name = "CLAUSE")]
+    pub(crate) with: Vec<String>,
+    /// A file, and the name of a policy in it where it has several; - is standard input
+    #[arg(long, value_name = "FILE[#NAME]", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) policy: Vec<String>,
+    /// A policy that redial brings: default, or contention for writers that collide
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Vec<String>,
+    /// The notation of the file; without this it is recognised by its keys
+    #[arg(long, value_name = "DIALECT")]
+    pub(crate) dialect: Option<Dialect>,
+
+    /// How often to run in all: a number, or unlimited
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        allow_hyphen_values = true,
+        conflicts_with = "retries"
+    )]
+    pub(crate) attempts: Option<String>,
+    /// How often to run again: one less than --attempts
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) retries: Option<String>,
+    /// The first delay, such as 100ms or 1m30s
+    #[arg(short, long, value_name = "DURATION", allow_hyphen_values = true)]
+    pub(crate) delay: Option<String>,
+    /// fixed, linear, exponential, fibonacci, decorrelated, or a list such as '[1s, 3s, 7s]'
+    #[arg(short, long, value_name = "BACKOFF", allow_hyphen_values = true)]
+    pub(crate) backoff: Option<String>,
+    /// What an exponential backoff multiplies by, such as 1.5
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    pub(crate) factor: Option<String>,
+    /// What a linear backoff adds
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
+    pub(crate) increment: Option<String>,
+    /// No delay is shorter
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
+    pub(crate) min_delay: Option<String>,
+    /// No delay is longer before its jitter; none lifts the default cap of 30s
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
+    pub(crate) max_delay: Option<String>,
+    /// none, full, equal, 25%, +50% or '[0.5, 1.5]'
+    #[arg(short, long, value_name = "JITTER", allow_hyphen_values = true)]
+    pub(crate) jitter: Option<String>,
+    /// How long each attempt may take
+    #[arg(short, long, value_name = "DURATION", allow_hyphen_values = true)]
+    pub(crate) timeout: Option<String>,
+    /// No attempt starts after this much time
+    #[arg(short = 'T', long, value_name = "DURATION", allow_hyphen_values = true)]
+    pub(crate) within: Option<String>,
+    /// The sum of all waits stays within this
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
+    pub(crate) wait_budget: Option<String>,
+}
+
+impl PolicyFlags {
+    /// What the flags say, by the names of the clause.
+    pub(crate) fn overlay(&self) -> Vec<(&'static str, &str)> {
+        let flags = [
+            ("attempts", &self.attempts),
+            ("retry", &self.retries),
+            ("delay", &self.delay),
+            ("backoff", &self.backoff),
+            ("factor", &self.factor),
+            ("increment", &self.increment),
+            ("min_delay", &self.min_delay),
+            ("max_delay", &self.max_delay),
+            ("jitter", &self.jitter),
+            ("timeout", &self.timeout),
+            ("within", &self.within),
+            ("wait_budget", &self.wait_budget),
+        ];
+        flags.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?))).collect()
+    }
+}
+
+/// `redial plan`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  redial plan                                         the default policy
+  redial plan --with 'retry: 5, delay: 1s, backoff: exponential, jitter: full' --seed 42
+  redial plan --policy retries.yaml#fetch --within 30s
+  redial plan --preset contention --with 'retry: 3, delay: 10ms, backoff: linear'
+  redial plan --policy retries.yaml --html plan.html  a page for a colleague
+
+Several policies are shown side by side, on one time axis.")]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlags,
+    /// Show what a call with this seed sleeps
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Show at most this many delays [default: 100, or 10 where attempts are unlimited]
+    #[arg(long, value_name = "N")]
+    pub(crate) show: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write a picture to this file; - is standard output
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) svg: Option<String>,
+    /// Write a page that explains the policy to this file; - is standard output
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) html: Option<String>,
+}
+
+/// `redial check`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  redial check retries.yaml workflow.yml pipeline.cst
+  redial check --with 'retry: 3, dely: 1s'
+  redial check --deny-warnings --format github retries.toml
+  redial check --fix retries.yaml
+
+Exit codes: 0 clean, or warnings alone; 1 errors, or warnings with --deny-warnings; 125 a file \
+                  cannot be read.")]
+pub(crate) struct Check {
+    /// Files with policies; - is standard input
+    #[arg(value_name = "FILE", required_unless_present = "with", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) files: Vec<String>,
+    /// A clause to check
+    #[arg(long, value_name = "CLAUSE")]
+    pub(crate) with: Vec<String>,
+    /// The notation of the files; without this it is recognised by their keys
+    #[arg(long, value_name = "DIALECT")]
+    pub(crate) dialect: Option<Dialect>,
+    /// How to say it
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub(crate) format: Report,
+    /// Let a warning fail the check too
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
+    /// Apply the fixes that are safe, and check what is left
+    #[arg(long)]
+    pub(crate) fix: bool,
+}
+
+/// How findings are said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Report {
+    /// Drawn, for people
+    Human,
+    /// One JSON object
+    Json,
+    /// Annotations of a GitHub workflow
+    Github,
+}
+
+/// `redial explain`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  redial explain cap-erases-jitter
+  redial explain                    the list of all diagnostics")]
+pub(crate) struct Explain {
+    /// The name of a diagnostic; without one, all names
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+/// `redial convert`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  redial convert --to clause --policy workflow.yml
+  redial convert --to retry-config --with 'retry: 4, delay: 1s, backoff: exponential'
+  redial convert --to rust --preset contention
+  redial convert --to file --as toml --policy policies.json --allow-loss
+
+What the other notation cannot say is named on standard error, and nothing is printed then unless \
+                  --allow-loss is given.")]
+pub(crate) struct Convert {
+    /// The notation to write
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: To,
+    /// What to write it in [default: json for retry-policy, yaml otherwise]
+    #[arg(long = "as", value_name = "FORMAT")]
+    pub(crate) written_as: Option<WrittenAs>,
+    /// Print the policy although something is lost
+    #[arg(long)]
+    pub(crate) allow_loss: bool,
+    /// Print JSON: the text and what was lost
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlags,
+}
+
+/// What a policy can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum To {
+    /// attempts: 4, delay: 1s
+    Clause,
+    /// retry_config with attempts, initial_delay …
+    RetryConfig,
+    /// retryPolicy with maxAttempts, baseDelayMs …
+    RetryPolicy,
+    /// A file of named policies
+    File,
+    /// A constant for the library
+    Rust,
+}
+
+impl From<To> for Target {
+    fn from(to: To) -> Self {
+        match to {
+            To::Clause => Self::Clause,
+            To::RetryConfig => Self::RetryConfig,
+            To::RetryPolicy => Self::RetryPolicy,
+            To::File => Self::File,
+            To::Rust => Self::Rust,
+        }
+    }
+}
+
+/// What a file can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WrittenAs {
+    /// YAML
+    Yaml,
+    /// TOML
+    Toml,
+    /// JSON
+    Json,
+}
+
+impl From<WrittenAs> for Format {
+    fn from(written: WrittenAs) -> Self {
+        match written {
+            WrittenAs::Yaml => Self::Yaml,
+            WrittenAs::Toml => Self::Toml,
+            WrittenAs::Json => Self::Json,
+        }
+    }
+}
+
+/// `redial completions`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  redial completions bash > ~/.local/share/bash-completion/completions/redial
+  redial completions zsh > ~/.zfunc/_redial
+  redial completions fish > ~/.config/fish/completions/redial.fish")]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// `redial man`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  redial man | man -l -
+  redial man plan > redial-plan.1")]
+pub(crate) struct Man {
+    /// The page of a verb; without one, the page of redial
+    #[arg(value_name = "VERB")]
+    pub(crate) verb: Option<String>,
+}
+
+/// `redial help`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  redial help plan
+  redial help policy                the language, with examples
+  redial help schema > policies.schema.json")]
+pub(crate) struct Help {
+    /// A verb, or one of the topics policy and schema
+    #[arg(value_name = "TOPIC")]
+    pub(crate) topic: Option<String>,
+}

@@ -1,0 +1,234 @@
+//! `redial check`: what is wrong with policies, where, and what would be right.
+
+use redial_policy::{Diagnostic, Notation, fix, read};
+use serde::Serialize;
+
+use crate::args::{Check, Report};
+use crate::draw::{Lines, Position, draw};
+use crate::output::{Failure, REFUSED, count, print, print_error, print_note, replace_file};
+use crate::source::Source;
+
+/// More findings than these in one file are more than anybody looks at.
+const DRAWN_MAX: usize = 100;
+
+pub(crate) fn run(check: &Check) -> Result<u8, Failure> {
+    let notation = check.dialect.map(Notation::from);
+    let mut summary = Summary::default();
+    let mut reports = Vec::new();
+    let clauses = check.with.iter().map(|clause| Ok(Source::clause("--with", clause)));
+    for source in check.files.iter().map(|file| Source::open(file)).chain(clauses) {
+        match source {
+            Ok(mut source) => {
+                if check.fix {
+                    summary.fixed += apply(&mut source, notation)?;
+                }
+                report(&source, notation, check, &mut summary, &mut reports)?;
+            }
+            Err(message) => {
+                print_error(&message);
+                summary.unreadable += 1;
+            }
+        }
+    }
+    match check.format {
+        Report::Human => print_note(&format!("{}\n", summary.words())),
+        Report::Json => {
+            let all =
+                Reports { files: reports, errors: summary.errors, warnings: summary.warnings };
+            let json = serde_json::to_string_pretty(&all).map_err(|error| error.to_string())?;
+            print(&format!("{json}\n"))?;
+        }
+        Report::Github => {}
+    }
+    Ok(summary.exit_code(check.deny_warnings))
+}
+
+/// What was found in all files.
+#[derive(Default)]
+struct Summary {
+    files: usize,
+    policies: usize,
+    errors: usize,
+    warnings: usize,
+    fixed: usize,
+    unreadable: usize,
+}
+
+impl Summary {
+    fn words(&self) -> String {
+        let found = match (self.errors, self.warnings) {
+            (0, 0) => "nothing to say".to_owned(),
+            (0, warnings) => count(warnings, "warning"),
+            (errors, 0) => count(errors, "error"),
+            (errors, warnings) => {
+                format!("{} and {}", count(errors, "error"), count(warnings, "warning"))
+            }
+        };
+        let fixed = match self.fixed {
+            0 => String::new(),
+            fixed => format!(", {} applied", count(fixed, "fix").replace("fixs", "fixes")),
+        };
+        format!(
+            "{} in {}: {found}{fixed}",
+            count(self.policies, "policy"),
+            count(self.files, "text")
+        )
+    }
+
+    fn exit_code(&self, deny_warnings: bool) -> u8 {
+        match self {
+            _ if self.unreadable > 0 => REFUSED,
+            _ if self.errors > 0 => 1,
+            _ if self.warnings > 0 && deny_warnings => 1,
+            _ => 0,
+        }
+    }
+}
+
+/// Applies the safe fixes where the text came from: to the file, or to standard output.
+fn apply(source: &mut Source, notation: Option<Notation>) -> Result<usize, Failure> {
+    let (text, applied) = fix(&source.text, source.format, notation);
+    if is_stream(source) {
+        print(&format!("{}\n", text.trim_end_matches('\n')))?;
+    } else if applied > 0 {
+        replace_file(source.name.as_ref(), &text)
+            .map_err(|error| Failure::Message(format!("cannot write {}: {error}", source.name)))?;
+    }
+    source.text = text;
+    Ok(applied)
+}
+
+/// Whether there is no file to go back to.
+fn is_stream(source: &Source) -> bool {
+    matches!(source.name.as_str(), "-" | "--with")
+}
+
+fn report(
+    source: &Source,
+    notation: Option<Notation>,
+    check: &Check,
+    summary: &mut Summary,
+    reports: &mut Vec<FileReport>,
+) -> Result<(), Failure> {
+    let document = read(&source.text, source.format, notation);
+    let found = document.diagnostics();
+    summary.files += 1;
+    summary.policies += document.policies().len();
+    summary.warnings += found.iter().filter(|found| found.is_warning()).count();
+    summary.errors += found.iter().filter(|found| !found.is_warning()).count();
+    let lines = Lines::new(&source.text);
+    match check.format {
+        Report::Human => {
+            for found in found.iter().take(DRAWN_MAX) {
+                let drawn = draw(source, &lines, found);
+                // Standard output is for the fixed text then.
+                if check.fix && is_stream(source) { print_note(&drawn) } else { print(&drawn)? }
+            }
+            if let Some(more @ 1..) = found.len().checked_sub(DRAWN_MAX) {
+                print_note(&format!(
+                    "{}: {more} more findings; --format json has them all\n",
+                    source.name
+                ));
+            }
+            if document.policies().len() == 0 && found.is_empty() {
+                print_note(&format!("{}: there is no policy in it\n", source.name));
+            }
+        }
+        Report::Github => {
+            let annotations = found.iter().map(|found| annotation(source, &lines, found));
+            print(&annotations.collect::<String>())?;
+        }
+        Report::Json => reports.push(FileReport {
+            file: source.name.clone(),
+            policies: document.policies().len(),
+            diagnostics: found.iter().map(|found| Finding::new(&lines, found)).collect(),
+        }),
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Reports {
+    files: Vec<FileReport>,
+    errors: usize,
+    warnings: usize,
+}
+
+#[derive(Serialize)]
+struct FileReport {
+    file: String,
+    policies: usize,
+    diagnostics: Vec<Finding>,
+}
+
+/// A finding as JSON: bytes, and lines and columns as editors count them.
+#[derive(Serialize)]
+struct Finding {
+    name: &'static str,
+    severity: &'static str,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    start: usize,
+    end: usize,
+    line: usize,
+    column: usize,
+    end_line: usize,
+    end_column: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<Replacement>,
+}
+
+#[derive(Serialize)]
+struct Replacement {
+    start: usize,
+    end: usize,
+    replacement: String,
+    safe: bool,
+}
+
+impl Finding {
+    fn new(lines: &Lines<'_>, found: &Diagnostic) -> Self {
+        let start = lines.position(found.span.start);
+        let end = lines.position(found.span.end);
+        Self {
+            name: found.kind.name(),
+            severity: severity(found),
+            message: found.message.clone(),
+            note: found.note.clone(),
+            start: found.span.start,
+            end: found.span.end,
+            line: start.line,
+            column: start.column,
+            end_line: end.line,
+            end_column: end.column,
+            fix: found.fix.as_ref().map(|fix| Replacement {
+                start: fix.span.start,
+                end: fix.span.end,
+                replacement: fix.replacement.clone(),
+                safe: fix.safe,
+            }),
+        }
+    }
+}
+
+fn severity(found: &Diagnostic) -> &'static str {
+    if found.is_warning() { "warning" } else { "error" }
+}
+
+/// One line for a GitHub workflow, whose own characters are escaped as it wants them.
+fn annotation(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> String {
+    let Position { line, column } = lines.position(found.span.start);
+    let end = lines.position(found.span.end);
+    let text = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    let property = |value: &str| text(value).replace(':', "%3A").replace(',', "%2C");
+    format!(
+        "::{} file={},line={line},col={column},endLine={},endColumn={},title={}::{}\n",
+        severity(found),
+        property(&source.name),
+        end.line,
+        end.column,
+        property(&format!("redial {}", found.kind.name())),
+        text(&found.message),
+    )
+}

@@ -1,0 +1,88 @@
+//! `redial convert`: the same policy in another notation, and what was lost.
+
+use clap::ArgMatches;
+use redial_policy::{Converted, Format, Loss, convert, convert_to_file};
+use serde::Serialize;
+
+use crate::args::{Convert, To};
+use crate::choose::{Chosen, chosen, only};
+use crate::output::{Failure, count, print, print_note};
+
+pub(crate) fn run(arguments: &Convert, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
+    let format = format(arguments)?;
+    let policies = chosen(&arguments.policy, matches)?;
+    let converted = if arguments.to == To::File && policies.len() > 1 {
+        let default = policies.iter().find(|chosen| chosen.is_default);
+        let default = default.and_then(|chosen| chosen.name.as_deref());
+        convert_to_file(policies.iter().map(|chosen| &chosen.entry), default, format)
+    } else {
+        let Chosen { entry, .. } = only(policies)?;
+        convert(&entry, arguments.to.into(), format)
+    };
+    let Some(converted) = converted else {
+        return Err(Failure::from("a policy with errors cannot be converted"));
+    };
+    let refused = !converted.losses.is_empty() && !arguments.allow_loss;
+    tell(&converted.losses, refused);
+    if arguments.json {
+        print(&json(&converted)?)?;
+    } else if !refused {
+        print(&converted.text)?;
+    }
+    Ok(u8::from(refused))
+}
+
+fn format(arguments: &Convert) -> Result<Format, Failure> {
+    let fixed = |what: &str| {
+        Err(Failure::Message(format!("--as: {what} is not written in any format but its own")))
+    };
+    match (arguments.to, arguments.written_as) {
+        (To::Clause, Some(_)) => fixed("a clause"),
+        (To::Rust, Some(_)) => fixed("Rust"),
+        (_, Some(format)) => Ok(format.into()),
+        (To::RetryPolicy, None) => Ok(Format::Json),
+        (_, None) => Ok(Format::Yaml),
+    }
+}
+
+fn tell(losses: &[Loss], refused: bool) {
+    for loss in losses {
+        let policy =
+            if loss.policy.is_empty() { String::new() } else { format!("{}: ", loss.policy) };
+        let Loss { what, why, became, .. } = loss;
+        print_note(&format!("lost: {policy}{what}\n  why: {why}\n  it became: {became}\n"));
+    }
+    if refused {
+        let lost = count(losses.len(), "loss").replace("losss", "losses");
+        print_note(&format!("{lost}; with --allow-loss it is printed all the same\n"));
+    }
+}
+
+#[derive(Serialize)]
+struct Json<'c> {
+    text: &'c str,
+    losses: Vec<Lost<'c>>,
+}
+
+#[derive(Serialize)]
+struct Lost<'c> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    policy: &'c str,
+    what: &'c str,
+    why: &'c str,
+    became: &'c str,
+}
+
+fn json(converted: &Converted) -> Result<String, Failure> {
+    let losses = converted.losses.iter().map(Lost::of).collect();
+    let json = Json { text: &converted.text, losses };
+    let json = serde_json::to_string_pretty(&json).map_err(|error| error.to_string())?;
+    Ok(json + "\n")
+}
+
+impl<'c> Lost<'c> {
+    fn of(loss: &'c Loss) -> Self {
+        let Loss { policy, what, why, became } = loss;
+        Self { policy, what, why, became }
+    }
+}

@@ -1,0 +1,104 @@
+//! Findings, drawn with the line that they are in.
+
+use annotate_snippets::{AnnotationKind, Level, Patch, Renderer, Snippet};
+use redial_policy::{Diagnostic, Fix, Span};
+
+use crate::output;
+use crate::source::Source;
+
+/// A line that is longer than this is not shown: it is data, not something that was written.
+const LINE_MAX: usize = 4096;
+
+/// Where the lines of a text begin, to find the line of a byte at once.
+pub(crate) struct Lines<'t> {
+    text: &'t str,
+    starts: Vec<usize>,
+}
+
+/// A place as editors count: lines and characters from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+impl<'t> Lines<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        let after =
+            text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        Self { text, starts: std::iter::once(0).chain(after).collect() }
+    }
+
+    fn line(&self, at: usize) -> usize {
+        self.starts.partition_point(|start| *start <= at).saturating_sub(1)
+    }
+
+    pub(crate) fn position(&self, at: usize) -> Position {
+        let at = at.min(self.text.len());
+        let line = self.line(at);
+        let before = self.text.get(self.starts[line]..at).unwrap_or_default();
+        Position { line: line + 1, column: before.chars().count() + 1 }
+    }
+
+    /// From the start of the line that `span` begins in to the end of the one that it ends in.
+    fn around(&self, span: Span) -> Span {
+        let last = self.line(span.end.saturating_sub(1).max(span.start));
+        let start = self.starts[self.line(span.start)];
+        let end = self.starts.get(last + 1).map_or(self.text.len(), |next| next - 1);
+        Span { start, end }
+    }
+}
+
+/// One finding as rustc draws it: what, where, the line, a pointer, and the fix.
+pub(crate) fn draw(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> String {
+    let level = if found.is_warning() { Level::WARNING } else { Level::ERROR };
+    let title = level.primary_title(found.message.clone()).id(found.kind.name());
+    let mut around = lines.around(found.span);
+    if let Some(fix) = &found.fix {
+        let fixed = lines.around(fix.span);
+        around = Span { start: around.start.min(fixed.start), end: around.end.max(fixed.end) };
+    }
+    if around.end - around.start > LINE_MAX {
+        return plain(source, lines, found);
+    }
+    let text = around.of(&source.text);
+    let line = lines.position(around.start).line;
+    let inside = |span: Span| {
+        let start = span.start.clamp(around.start, around.end) - around.start;
+        start..(span.end.clamp(around.start, around.end) - around.start).max(start)
+    };
+    let pointer = AnnotationKind::Primary.span(inside(found.span));
+    let snippet = Snippet::source(text).path(source.name.as_str()).line_start(line);
+    let mut group = title.element(snippet.annotation(pointer));
+    if let Some(note) = &found.note {
+        group = group.element(Level::NOTE.message(note.as_str()));
+    }
+    let more = format!("redial explain {} says more", found.kind.name());
+    let mut report = vec![group];
+    match &found.fix {
+        Some(fix) => {
+            let patch = Patch::new(inside(fix.span), fix.replacement.as_str());
+            let snippet = Snippet::source(text).line_start(line).patch(patch);
+            report.push(Level::HELP.secondary_title(headline(fix)).element(snippet));
+        }
+        None => {
+            let group = report.remove(0);
+            report.push(group.element(Level::HELP.message(more)));
+        }
+    }
+    Renderer::styled().term_width(output::width()).render(&report) + "\n\n"
+}
+
+fn headline(fix: &Fix) -> &'static str {
+    match (fix.safe, fix.replacement.is_empty()) {
+        (true, true) => "it can be left out (redial check --fix does it)",
+        (true, false) => "this would be right (redial check --fix does it)",
+        (false, _) => "this might be meant",
+    }
+}
+
+/// Without the line, where that is too long to be looked at.
+fn plain(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> String {
+    let Position { line, column } = lines.position(found.span.start);
+    format!("{found}\n --> {}:{line}:{column}\n\n", source.name)
+}

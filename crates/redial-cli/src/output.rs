@@ -1,0 +1,108 @@
+//! What goes to standard output and standard error, and how the program ends.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+/// The exit code of redial itself: bad usage, a bad policy, a file that cannot be read.
+pub(crate) const REFUSED: u8 = 125;
+
+/// Why a verb cannot go on.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// What it is has been said already; this is the exit code.
+    Told(u8),
+    /// What it is.
+    Message(String),
+    /// Nobody reads the output any more.
+    BrokenPipe,
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::Message(message)
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(message: &str) -> Self {
+        Self::Message(message.to_owned())
+    }
+}
+
+/// An error of writing to standard output.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::Message(format!("cannot write to standard output: {error}")),
+        }
+    }
+}
+
+/// Writes to standard output, without styles where it is no terminal.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = anstream::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Writes to standard error. Where that fails there is nobody left to tell.
+pub(crate) fn print_note(text: &str) {
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
+/// One line on standard error that says what was wrong.
+pub(crate) fn print_error(message: &str) {
+    let red = anstyle::AnsiColor::Red.on_default().bold();
+    print_note(&format!("{red}error{red:#}: {message}\n"));
+}
+
+/// Writes a result to a file, or to standard output for `-`. A file is there whole or not at all.
+pub(crate) fn write_file(path: &str, text: &str) -> Result<(), Failure> {
+    if path == "-" {
+        return print(text);
+    }
+    replace_file(Path::new(path), text)
+        .map_err(|error| Failure::Message(format!("cannot write {path}: {error}")))
+}
+
+/// By way of a file beside it, so that whoever reads it meanwhile sees the old text or the new.
+pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
+    // What is no regular file is written to as it is: a pipe, a terminal, /dev/stdout.
+    let existing = std::fs::metadata(path).ok();
+    if existing.as_ref().is_some_and(|file| !file.is_file()) {
+        return std::fs::write(path, text);
+    }
+    // A link stays a link: what it leads to is replaced.
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let beside = target.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = std::fs::write(&beside, text)
+        .and_then(|()| match &existing {
+            Some(file) => std::fs::set_permissions(&beside, file.permissions()),
+            None => Ok(()),
+        })
+        .and_then(|()| std::fs::rename(&beside, &target));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+/// How wide the terminal is, or would be.
+pub(crate) fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    columns.or_else(terminal).unwrap_or(100).clamp(40, 160)
+}
+
+/// `1 error`, `2 errors`
+pub(crate) fn count(number: usize, what: &str) -> String {
+    let plural = match (number, what.strip_suffix('y')) {
+        (1, _) => what.to_owned(),
+        (_, Some(stem)) => format!("{stem}ies"),
+        _ => format!("{what}s"),
+    };
+    format!("{number} {plural}")
+}

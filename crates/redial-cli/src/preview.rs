@@ -1,0 +1,48 @@
+//! `redial plan`: the schedule that would be slept; nothing runs.
+
+use clap::ArgMatches;
+use redial_policy::Plan;
+
+use crate::args;
+use crate::choose::{Chosen, chosen};
+use crate::draw::{Lines, draw};
+use crate::output::{Failure, print, print_note, width, write_file};
+use crate::plan::{self, Planned};
+
+pub(crate) fn run(arguments: &args::Plan, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
+    let chosen = chosen(&arguments.policy, matches)?;
+    let plans: Vec<_> = chosen.iter().map(|chosen| planned(chosen, arguments)).collect();
+    let to_files = arguments.svg.is_some() || arguments.html.is_some();
+    if let Some(path) = &arguments.svg {
+        write_file(path, &plan::svg(&plans))?;
+    }
+    if let Some(path) = &arguments.html {
+        write_file(path, &plan::html(&plans))?;
+    }
+    if arguments.json {
+        return print(&plan::json(&plans)).map(|()| 0);
+    }
+    if !to_files {
+        print(&plan::terminal(&plans, width()))?;
+        for chosen in &chosen {
+            let lines = Lines::new(&chosen.source.text);
+            for found in &chosen.diagnostics {
+                print_note(&draw(&chosen.source, &lines, found));
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn planned(chosen: &Chosen, arguments: &args::Plan) -> Planned {
+    let plan = Plan::new(chosen.policy).timeout(chosen.entry.timeout);
+    Planned {
+        name: chosen.name.clone(),
+        plan: match arguments.seed {
+            Some(seed) => plan.seed(seed),
+            None => plan,
+        },
+        show: arguments.show,
+        diagnostics: chosen.diagnostics.clone(),
+    }
+}

@@ -1,0 +1,53 @@
+//! A text that was asked for, from wherever it is, and no more of it than is read.
+
+use std::io::Read;
+
+use redial_policy::{Format, TEXT_MAX};
+
+/// A text and what to call it.
+pub(crate) struct Source {
+    /// As the user named it.
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) format: Format,
+}
+
+impl Source {
+    /// A file, or standard input for `-`; or why it cannot be read.
+    pub(crate) fn open(name: &str) -> Result<Self, String> {
+        let bytes = if name == "-" {
+            limited(std::io::stdin().lock())
+        } else {
+            std::fs::File::open(name).and_then(|file| match file.metadata()?.is_dir() {
+                true => Err(std::io::Error::other("it is a directory; name the files in it")),
+                false => limited(file),
+            })
+        };
+        let bytes = bytes.map_err(|error| format!("cannot read {name}: {error}"))?;
+        if bytes.len() > TEXT_MAX {
+            let most = TEXT_MAX >> 20;
+            return Err(format!(
+                "cannot read {name}: it is larger than {most} MiB, which is more than a policy file can need"
+            ));
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+            format!("cannot read {name}: byte {at}, on line {line}, is not UTF-8; save it as UTF-8")
+        })?;
+        let format = Format::of(name, &text);
+        Ok(Self { name: name.to_owned(), text, format })
+    }
+
+    /// A clause of the command line.
+    pub(crate) fn clause(name: &str, clause: &str) -> Self {
+        Self { name: name.to_owned(), text: clause.to_owned(), format: Format::Text }
+    }
+}
+
+/// One byte more than is allowed is enough to know.
+fn limited(reader: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.take(TEXT_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,149 @@
+//! The same policy in another notation, and what it lost on the way.
+//!
+//! A conversion is never believed: what was written is read again, and where the policy that comes
+//! back is not the one that went in, a loss is named.
+
+mod file;
+mod parts;
+mod retry_config;
+mod retry_policy;
+mod rust;
+mod write;
+
+use crate::document::{Entry, Format, Notation, read};
+use parts::Parts;
+use write::Tree;
+
+/// What a policy is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// `attempts: 4, delay: 1s`
+    Clause,
+    /// `retry_config`
+    RetryConfig,
+    /// `retryPolicy`
+    RetryPolicy,
+    /// Our own file of named policies.
+    File,
+    /// A constant in Rust.
+    Rust,
+}
+
+/// Something that the other notation cannot say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The policy that lost it.
+    pub policy: String,
+    /// What the policy says.
+    pub what: String,
+    /// Why it cannot be said there.
+    pub why: String,
+    /// What stands there instead.
+    pub became: String,
+}
+
+/// A policy in another notation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Converted {
+    /// The text.
+    pub text: String,
+    /// What was lost: nothing, where reading the text gives an equal policy.
+    pub losses: Vec<Loss>,
+}
+
+/// Writes a policy in another notation. `format` is what the file is written in, where the notation
+/// leaves a choice; a `retry_config` is YAML, a clause and Rust are text. None where the policy has
+/// errors.
+///
+/// ```
+/// use redial_policy::{Format, Target, convert, read};
+///
+/// let document = read("retry: 4, delay: 1s, backoff: exponential, within: 1min", Format::Text, None);
+/// let entry = document.policies().next().unwrap();
+/// let converted = convert(entry, Target::RetryConfig, Format::Yaml).unwrap();
+/// assert_eq!(
+///     converted.text,
+///     "retry_config:\n  attempts: 5\n  initial_delay: \"1s\"\n  backoff:\n    exponential:\n      \
+///      base: 2.0\n  max_delay: \"30s\"\n",
+/// );
+/// assert_eq!(converted.losses[0].what, "within: 1min");
+/// ```
+pub fn convert(entry: &Entry, target: Target, format: Format) -> Option<Converted> {
+    let parts = Parts::of(entry)?;
+    let mut losses = Losses { policy: &entry.name, list: Vec::new() };
+    let (text, again) = match target {
+        Target::Clause => (entry.canonical()? + "\n", Some((Format::Text, Notation::Clause))),
+        Target::RetryConfig => {
+            let tree = retry_config::tree(&parts, entry, &mut losses);
+            let tree = Tree::map([("retry_config", tree)]);
+            (write::text(&tree, format), Some((format, Notation::RetryConfig)))
+        }
+        Target::RetryPolicy => {
+            let tree = retry_policy::tree(&parts, entry, &mut losses);
+            let tree = Tree::map([("retryPolicy", tree)]);
+            (write::text(&tree, format), Some((format, Notation::RetryPolicy)))
+        }
+        Target::File => {
+            let tree = file::tree([(entry, parts)], None);
+            (write::text(&tree, format), Some((format, Notation::File)))
+        }
+        Target::Rust => (rust::text(&parts, entry, &mut losses), None),
+    };
+    if let Some((format, notation)) = again {
+        losses.compare(entry, &text, format, notation);
+    }
+    Some(Converted { text, losses: losses.list })
+}
+
+/// Writes several policies as one file of ours, with the default that they had. None where one of
+/// them has errors.
+pub fn convert_to_file<'e>(
+    entries: impl IntoIterator<Item = &'e Entry>,
+    default: Option<&str>,
+    format: Format,
+) -> Option<Converted> {
+    let entries: Vec<_> = entries.into_iter().collect();
+    let parts = entries.iter().map(|entry| Some((*entry, Parts::of(entry)?)));
+    let tree = file::tree(parts.collect::<Option<Vec<_>>>()?, default);
+    let text = write::text(&tree, format);
+    let again = read(&text, format, Some(Notation::File));
+    let mut losses = Vec::new();
+    for (entry, back) in entries.iter().zip(again.policies()) {
+        let mut lost = Losses { policy: &entry.name, list: Vec::new() };
+        lost.compare_with(entry, Some(back));
+        losses.append(&mut lost.list);
+    }
+    Some(Converted { text, losses })
+}
+
+/// What one policy has lost so far.
+struct Losses<'e> {
+    policy: &'e str,
+    list: Vec<Loss>,
+}
+
+impl Losses<'_> {
+    fn add(&mut self, what: impl Into<String>, why: impl Into<String>, became: impl Into<String>) {
+        self.list.push(Loss {
+            policy: self.policy.to_owned(),
+            what: what.into(),
+            why: why.into(),
+            became: became.into(),
+        });
+    }
+
+    fn compare(&mut self, entry: &Entry, text: &str, format: Format, notation: Notation) {
+        let document = read(text, format, Some(notation));
+        self.compare_with(entry, document.policies().next());
+    }
+
+    /// Whatever the writer of a notation has overlooked is a loss too.
+    fn compare_with(&mut self, entry: &Entry, back: Option<&Entry>) {
+        let back = back.and_then(Entry::canonical);
+        if self.list.is_empty() && back != entry.canonical() {
+            let became = back.unwrap_or_else(|| "something that does not read".to_owned());
+            let what = entry.canonical().unwrap_or_default();
+            self.add(what, "the notation has no words for it", became);
+        }
+    }
+}
