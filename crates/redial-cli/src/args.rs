@@ -194,10 +194,10 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) policy: PolicyFlags,
     /// Show what a call with this seed sleeps
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) seed: Option<u64>,
     /// Show at most this many delays [default: 100, or 10 where attempts are unlimited]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) show: Option<usize>,
     /// Print JSON
     #[arg(long)]

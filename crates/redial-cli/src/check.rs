@@ -57,7 +57,7 @@ struct Summary {
 impl Summary {
     fn words(&self) -> String {
         let found = match (self.errors, self.warnings) {
-            (0, 0) => "nothing to say".to_owned(),
+            (0, 0) => "no findings".to_owned(),
             (0, warnings) => count(warnings, "warning"),
             (errors, 0) => count(errors, "error"),
             (errors, warnings) => {
@@ -71,7 +71,7 @@ impl Summary {
         format!(
             "{} in {}: {found}{fixed}",
             count(self.policies, "policy"),
-            count(self.files, "text")
+            count(self.files, "file")
         )
     }
 

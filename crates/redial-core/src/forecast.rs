@@ -57,14 +57,14 @@ impl Policy {
     /// assert_eq!(means, [750, 1500, 2250]);
     /// ```
     pub fn forecasts(&self) -> Forecasts<'_> {
-        Forecasts { policy: self, n: 0, mix: Mix::new(self) }
+        Forecasts { policy: self, n: 0, mix: Mix::new(self), last: None }
     }
 
     /// The sum of all delays of this policy, or `None` where attempts are unlimited. Limits in
     /// time are left out.
     ///
-    /// Exact for the first 4096 delays; beyond them the sum is taken in blocks, to within one part
-    /// in a thousand.
+    /// Exact for the first 4096 delays, or 256 where several jitters make each of them costly;
+    /// beyond them the sum is taken in blocks, to within one part in a thousand.
     ///
     /// ```
     /// use redial_core::{Policy, policy};
@@ -87,18 +87,26 @@ impl Policy {
     /// assert_eq!(Policy::DEFAULT.total_of(1).greatest.as_secs(), 1);
     /// ```
     pub fn total_of(&self, count: u32) -> Forecast {
-        const EXACT: u32 = 4096;
+        let costly = jitters(self.backoff().modifiers()) > 1;
+        let (exact, blocks) = if costly { (256, 16) } else { (4096, 64) };
         let count = count.min(u32::try_from(self.retries()).unwrap_or(u32::MAX));
         let mut sum = Sum::default();
-        for delay in self.forecasts().take(count.min(EXACT) as usize) {
+        for delay in self.forecasts().take(count.min(exact) as usize) {
             sum.add(delay, delay, 1);
         }
-        let mut n = EXACT;
+        let mut n = exact;
+        let mut last: Option<(u64, Forecast)> = None;
         while n < count {
             // By now a source with chance in it has settled.
             let settled = matches!(self.backoff().source().kind(), Kind::Decorrelated { .. });
-            let block = if settled { count - n } else { (n / 64).min(count - n) };
-            sum.add(self.forecast(n), self.forecast(n + (block - 1)), block);
+            let block = if settled { count - n } else { (n / blocks).min(count - n) };
+            let first = last.filter(|(base, _)| *base == self.base(n));
+            let first = first.map_or_else(|| self.forecast(n), |(_, forecast)| forecast);
+            let end = n + (block - 1);
+            let same = !settled && self.base(end) == self.base(n);
+            let greatest = if same { first } else { self.forecast(end) };
+            sum.add(first, greatest, block);
+            last = Some((self.base(end), greatest)).filter(|_| !settled);
             n += block;
         }
         sum.forecast()
@@ -120,6 +128,13 @@ impl Policy {
             reached if reached >= u32::MAX as u64 => None,
             reached => Some(reached as u32),
         }
+    }
+
+    /// What the first jitter makes delay `n` of: the source after the bounds before it. Where it is
+    /// the same for two delays of a source without chance, so is everything else.
+    fn base(&self, n: u32) -> u64 {
+        let bounds = self.backoff().modifiers().iter().take_while(|bound| !bound.is_jitter());
+        bounds.fold(self.backoff().source_at(n), |g, bound| bound.range(g).0)
     }
 
     fn forecast_from(&self, n: u32, mix: &Mix) -> Forecast {
@@ -198,6 +213,8 @@ pub struct Forecasts<'p> {
     policy: &'p Policy,
     n: u32,
     mix: Mix,
+    /// The base of the last delay and what came of it.
+    last: Option<(u64, Forecast)>,
 }
 
 impl Iterator for Forecasts<'_> {
@@ -207,7 +224,14 @@ impl Iterator for Forecasts<'_> {
         if u64::from(self.n) >= self.policy.retries() {
             return None;
         }
-        let forecast = self.policy.forecast_from(self.n, &self.mix);
+        let base = self.policy.base(self.n);
+        let chance = matches!(self.policy.backoff().source().kind(), Kind::Decorrelated { .. });
+        let settled = !chance || self.n > Mix::STEADY;
+        let forecast = match self.last {
+            Some((last, forecast)) if last == base && settled => forecast,
+            _ => self.policy.forecast_from(self.n, &self.mix),
+        };
+        self.last = Some((base, forecast));
         if self.n < Mix::STEADY {
             self.mix.advance(self.policy);
         }

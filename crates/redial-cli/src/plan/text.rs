@@ -1,0 +1,136 @@
+//! Text that fits and does no harm.
+
+/// The text without characters that move a cursor, turn the direction of reading, or that XML has
+/// no place for; something visible stands for each of them.
+pub(super) fn visible(text: &str) -> String {
+    text.chars().map(|c| if is_harmful(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+fn is_harmful(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let separates = matches!(c, '\u{2028}' | '\u{2029}');
+    c.is_control() || turns || separates || matches!(c, '\u{fffe}' | '\u{ffff}')
+}
+
+/// The text as it stands in XML and HTML, between tags and in attributes.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in visible(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// How many columns of a terminal the text takes.
+pub(super) fn columns(text: &str) -> usize {
+    text.chars().map(columns_of).sum()
+}
+
+/// Near enough for the names of policies: the scripts that are written in wide characters.
+fn columns_of(c: char) -> usize {
+    match c {
+        '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200d}' | '\u{fe00}'..='\u{fe0f}' => 0,
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{a4cf}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{fe30}'..='\u{fe6f}'
+        | '\u{ff00}'..='\u{ff60}'
+        | '\u{ffe0}'..='\u{ffe6}'
+        | '\u{1f300}'..='\u{1faff}'
+        | '\u{20000}'..='\u{3fffd}' => 2,
+        _ => 1,
+    }
+}
+
+/// As much of the text as fits, and a sign where something is missing.
+pub(super) fn clip(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.into();
+    }
+    let mut clipped = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        used += columns_of(c);
+        if used >= width {
+            break;
+        }
+        clipped.push(c);
+    }
+    clipped.push('…');
+    clipped
+}
+
+/// The text in lines of at most `width` columns, broken between words, and inside of a word only
+/// where the word is longer than a line.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split(' ') {
+        let length = columns(word);
+        if used > 0 && used + 1 + length > width {
+            lines.push(String::new());
+            used = 0;
+        }
+        if used > 0 {
+            push(&mut lines, ' ');
+            used += 1;
+        }
+        for c in word.chars() {
+            if used + columns_of(c) > width && used > 0 {
+                lines.push(String::new());
+                used = 0;
+            }
+            push(&mut lines, c);
+            used += columns_of(c);
+        }
+    }
+    lines
+}
+
+/// A clause in lines of at most `width` columns, broken between its options where that is enough.
+pub(super) fn wrap_clause(clause: &str, width: usize) -> Vec<String> {
+    const TOGETHER: &str = ":\u{a0}";
+    let lines = wrap(&clause.replace(": ", TOGETHER), width);
+    lines.into_iter().map(|line| line.replace(TOGETHER, ": ")).collect()
+}
+
+fn push(lines: &mut [String], c: char) {
+    if let Some(line) = lines.last_mut() {
+        line.push(c);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_text_is_made_visible_and_escaped() {
+        assert_eq!(visible("a\u{1b}[31mb\u{202e}c\0"), "a�[31mb�c�");
+        assert_eq!(escape("<script>]]>&\"'\u{ffff}"), "&lt;script&gt;]]&gt;&amp;&quot;&#39;�");
+    }
+
+    #[test]
+    fn no_line_is_longer_than_asked_for() {
+        assert_eq!(wrap("a policy of words", 9), ["a policy", "of words"]);
+        assert_eq!(wrap("map.agent_template", 8), ["map.agen", "t_templa", "te"]);
+        assert_eq!(wrap("再試行 再", 4), ["再試", "行", "再"]);
+        assert_eq!(wrap("", 4), [""]);
+    }
+
+    #[test]
+    fn clipped_text_says_that_something_is_missing() {
+        assert_eq!(clip("fetch", 5), "fetch");
+        assert_eq!(clip("fetching", 5), "fetc…");
+        assert_eq!(clip("再試行", 5), "再試…");
+    }
+}

@@ -1,0 +1,527 @@
+//! The program as scripts and people use it: real processes, real files, exit codes.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn redial(arguments: &[&str]) -> Output {
+    in_folder(Path::new("."), arguments)
+}
+
+fn in_folder(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_redial"));
+    command.args(arguments).current_dir(folder).env("COLUMNS", "100").env_remove("NO_COLOR");
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+fn with_input(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_redial"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A program that has read enough may stop reading.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+#[track_caller]
+fn refused(arguments: &[&str], words: &str) {
+    let output = redial(arguments);
+    assert_eq!(output.status.code(), Some(125), "{arguments:?}: {}", stderr(&output));
+    assert!(stderr(&output).contains(words), "{arguments:?}: {}", stderr(&output));
+    assert_eq!(stdout(&output), "", "{arguments:?}");
+}
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        panic!("{error}: {}{}", stdout(output), stderr(output));
+    })
+}
+
+#[test]
+fn bad_usage_is_125_and_says_what_would_be_right() {
+    refused(&["plna"], "plan");
+    refused(&["plan", "--atempts", "3"], "--attempts");
+    refused(&["plan", "--attempts", "3", "--retries", "2"], "cannot be used with");
+    refused(&["plan", "--seed", "-1"], "--seed");
+    refused(&["plan", "--seed", "18446744073709551616"], "--seed");
+    refused(&["plan", "--show", "many"], "--show");
+    refused(&["check"], "FILE");
+    refused(&["convert", "--with", "retry: 3"], "--to");
+    refused(&["convert", "--to", "xml", "--with", "retry: 3"], "retry-config");
+    refused(&["convert", "--to", "rust", "--as", "toml"], "--as");
+    refused(&["explain", "unknown-optoin"], "did you mean `unknown-option`?");
+    refused(&["help", "nothing"], "there is no help about `nothing`");
+    refused(&["man", "nothing"], "nothing");
+    refused(&["completions", "tcsh"], "bash");
+    refused(&["plan", "--preset", "contentoin"], "contention");
+}
+
+#[test]
+fn a_bad_policy_is_125_and_is_drawn() {
+    refused(&["plan", "--with", "retry: 3, dely: 1s"], "error[unknown-option]");
+    refused(&["convert", "--to", "rust", "--with", "attempts: 0"], "zero-attempts");
+    refused(&["plan", "--with", ""], "empty");
+    refused(&["plan", "--with", "x = F(y) with retry: 3\nz = G(x) with retry: 2"], "one clause");
+}
+
+#[test]
+fn every_flag_is_an_option_of_the_clause() {
+    let flags = [
+        (
+            &["--attempts", "5"][..],
+            "attempts: 5, delay: 1s, backoff: exponential, max_delay: 30s, jitter: full",
+        ),
+        (
+            &["-n", "unlimited", "-T", "1min"],
+            "attempts: unlimited, delay: 1s, backoff: exponential, max_delay: 30s, jitter: full, within: 1min",
+        ),
+        (
+            &["--retries", "5"],
+            "attempts: 6, delay: 1s, backoff: exponential, max_delay: 30s, jitter: full",
+        ),
+        (
+            &["-d", "100ms"],
+            "attempts: 3, delay: 100ms, backoff: exponential, max_delay: 30s, jitter: full",
+        ),
+        (
+            &["-b", "linear", "--increment", "2s"],
+            "attempts: 3, delay: 1s, backoff: linear, increment: 2s, max_delay: 30s, jitter: full",
+        ),
+        (&["-b", "[1s, 3s]"], "attempts: 3, backoff: [1s, 3s], max_delay: 30s, jitter: full"),
+        (
+            &["--factor", "1.5"],
+            "attempts: 3, delay: 1s, backoff: exponential, factor: 1500ms, max_delay: 30s, jitter: full",
+        ),
+        (
+            &["--min-delay", "1ms", "--max-delay", "5s", "-j", "+50%"],
+            "attempts: 3, delay: 1s, backoff: exponential, min_delay: 1ms, max_delay: 5s, jitter: +50%",
+        ),
+        (
+            &["--max-delay", "none", "-j", "none"],
+            "attempts: 3, delay: 1s, backoff: exponential, max_delay: none",
+        ),
+        (
+            &["--wait-budget", "9s"],
+            "attempts: 3, delay: 1s, backoff: exponential, max_delay: 30s, jitter: full, wait_budget: 9s",
+        ),
+    ];
+    for (flags, clause) in flags {
+        let output = redial(&[&["plan", "--json"], flags].concat());
+        let clause = clause.replace("1500ms", "1.5");
+        assert_eq!(json(&output)["plans"][0]["policy"], clause, "{flags:?}");
+        assert_eq!(output.status.code(), Some(0));
+    }
+    let timeout = redial(&["plan", "--json", "-t", "2s"]);
+    assert_eq!(json(&timeout)["plans"][0]["gives_up_after"]["max_ns"], 9_000_000_000u64);
+}
+
+#[test]
+fn every_numeric_flag_at_its_ends() {
+    for (flag, bad) in [
+        ("--attempts", "0"),
+        ("--attempts", "-1"),
+        ("--attempts", "4294967296"),
+        ("--attempts", "3.5"),
+        ("--attempts", "NaN"),
+        ("--retries", "-1"),
+        ("--retries", "4294967295"),
+        ("--delay", "-1s"),
+        ("--delay", "5"),
+        ("--delay", "1.5ns"),
+        ("--delay", ""),
+        ("--delay", "1s, retry: 9"),
+        ("--delay", "1s # x"),
+        ("--factor", "0.5"),
+        ("--factor", "-2"),
+        ("--factor", "1000000000"),
+        ("--factor", "inf"),
+        ("--jitter", "101%"),
+        ("--jitter", "-5%"),
+        ("--jitter", "[1.5, 0.5]"),
+        ("--max-delay", "-1s"),
+        ("--min-delay", "40s"),
+        ("--within", "soon"),
+        ("--wait-budget", "-1s"),
+        ("--timeout", "5"),
+    ] {
+        let output = redial(&["plan", flag, bad]);
+        assert_eq!(output.status.code(), Some(125), "{flag} {bad}: {}", stderr(&output));
+        assert!(stderr(&output).contains("error"), "{flag} {bad}: {}", stderr(&output));
+    }
+    for (flag, good) in [
+        ("--attempts", "4294967295"),
+        ("--retries", "0"),
+        ("--retries", "4294967294"),
+        ("--delay", "0s"),
+        ("--delay", "99999999999999999999d"),
+        ("--factor", "999999999.999999999"),
+        ("--jitter", "100%"),
+        ("--jitter", "+1000%"),
+        ("--max-delay", "0s"),
+        ("--within", "0s"),
+        ("--within", "584d"),
+        ("--timeout", "99999999999999999999d"),
+        ("--seed", "18446744073709551615"),
+        ("--show", "0"),
+        ("--show", "18446744073709551615"),
+    ] {
+        for kind in [&[][..], &["--json"], &["--svg", "-"], &["--html", "-"]] {
+            let output = redial(&[&["plan", flag, good], kind].concat());
+            assert_eq!(output.status.code(), Some(0), "{flag} {good}: {}", stderr(&output));
+        }
+    }
+}
+
+#[test]
+fn policies_are_shown_in_the_order_in_which_they_were_asked_for() {
+    let output = redial(&[
+        "plan",
+        "--json",
+        "--preset",
+        "contention",
+        "--with",
+        "retry: 1",
+        "--preset",
+        "default",
+    ]);
+    let plans = json(&output);
+    let attempts: Vec<_> =
+        plans["plans"].as_array().unwrap().iter().map(|plan| plan["attempts"].as_u64()).collect();
+    assert_eq!(attempts, [Some(7), Some(2), Some(3)]);
+}
+
+#[test]
+fn a_policy_of_a_file_is_found_by_its_name_its_line_or_as_the_default() {
+    let folder = folder(&[
+        ("p.yaml", "default: b\npolicies:\n  a: 'retry: 1'\n  b: 'retry: 2'\n"),
+        ("all.toml", "[policies]\na = 'retry: 1'\nb = 'retry: 2'\n"),
+        ("s.cst", "r = F(x) with retry: 1\nr = G(r) with retry: 2\n"),
+        ("odd#name.yaml", "policies: {a: 'retry: 4'}\n"),
+    ]);
+    let attempts = |arguments: &[&str]| {
+        let output =
+            in_folder(folder.path(), &[&["plan", "--json", "--policy"], arguments].concat());
+        let plans = json(&output);
+        let plans = plans["plans"].as_array().unwrap().iter();
+        plans.map(|plan| plan["attempts"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(attempts(&["p.yaml"]), [3]);
+    assert_eq!(attempts(&["p.yaml#a"]), [2]);
+    assert_eq!(attempts(&["all.toml"]), [2, 3]);
+    assert_eq!(attempts(&["s.cst#2"]), [3]);
+    assert_eq!(attempts(&["odd#name.yaml"]), [5]);
+    assert_eq!(attempts(&["odd#name.yaml#a"]), [5]);
+    let refused = |arguments: &[&str], words: &str| {
+        let output = in_folder(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(125));
+        assert!(stderr(&output).contains(words), "{}", stderr(&output));
+    };
+    refused(&["plan", "--policy", "p.yaml#c"], "there is no policy `c`; there are a, b");
+    refused(&["plan", "--policy", "s.cst#r"], "s.cst#1, s.cst#2");
+    refused(&["plan", "--policy", "absent.yaml"], "cannot read absent.yaml");
+    refused(&["convert", "--to", "clause", "--policy", "all.toml"], "name it");
+}
+
+#[test]
+fn check_exits_by_what_it_finds() {
+    let folder = folder(&[
+        ("clean.yaml", "policies: {a: 'retry: 3, delay: 1s'}\n"),
+        ("warned.yaml", "policies: {a: 'retry: 30, delay: 1s'}\n"),
+        ("wrong.yaml", "policies: {a: 'retry: x'}\n"),
+        ("none.yaml", "jobs: {build: {steps: []}}\n"),
+    ]);
+    let code = |arguments: &[&str]| {
+        in_folder(folder.path(), &[&["check"], arguments].concat()).status.code().unwrap()
+    };
+    assert_eq!(code(&["clean.yaml"]), 0);
+    assert_eq!(code(&["warned.yaml"]), 0);
+    assert_eq!(code(&["none.yaml"]), 0);
+    assert_eq!(code(&["warned.yaml", "--deny-warnings"]), 1);
+    assert_eq!(code(&["wrong.yaml", "clean.yaml"]), 1);
+    assert_eq!(code(&["absent.yaml", "wrong.yaml"]), 125);
+    assert_eq!(code(&["."]), 125);
+}
+
+#[test]
+fn one_file_that_cannot_be_read_does_not_hide_the_others() {
+    let folder = folder(&[("wrong.yaml", "policies: {a: 'retry: x'}\n")]);
+    let output = in_folder(folder.path(), &["check", "absent.yaml", "wrong.yaml"]);
+    assert!(stdout(&output).contains("error[wrong-type]"));
+    assert!(stderr(&output).contains("cannot read absent.yaml"));
+}
+
+#[test]
+fn hostile_files_get_an_error_quickly() {
+    let mut large = vec![b'#'; 100 << 20];
+    large.push(b'\n');
+    let bomb =
+        (1..12).fold(String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"), |bomb, level| {
+            let alias = format!("*a{}", level - 1);
+            let line = vec![alias; 10].join(", ");
+            format!("{bomb}a{level}: &a{level} [{line}]\n")
+        });
+    let cases: [(&str, Vec<u8>, i32, &str); 6] = [
+        ("large.yaml", large, 125, "larger than 4 MiB"),
+        ("latin.yaml", b"policies:\n  a: \xe9\n".to_vec(), 125, "byte 15, on line 2, is not UTF-8"),
+        ("nul.yaml", b"policies:\n  a: 'retry: 1\0'\n".to_vec(), 1, "NUL"),
+        ("deep.json", "[".repeat(200_000).into_bytes(), 1, "nested deeper than 64"),
+        ("deep.yaml", "- ".repeat(100_000).into_bytes(), 1, "nested deeper than 64"),
+        ("bomb.yaml", bomb.into_bytes(), 1, "expand to more than 100000"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes, code, words) in cases {
+        fs::write(folder.path().join(name), &bytes).unwrap();
+        let output = in_folder(folder.path(), &["check", name]);
+        let said = format!("{}{}", stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(code), "{name}: {said}");
+        assert!(said.contains(words), "{name}: {said}");
+    }
+}
+
+#[test]
+fn standard_input_is_a_file_too() {
+    let output = with_input(&["check", "-"], b"policies:\n  a: 'retry: x'\n");
+    assert_eq!(output.status.code(), Some(1));
+    let output = with_input(&["plan", "--json", "--policy", "-"], b"{\"maxAttempts\": 4}");
+    assert_eq!(json(&output)["plans"][0]["attempts"], 4);
+    let output = with_input(&["check", "--fix", "-"], b"policies:\n  a: 'retry: 3, dely: 1s'\n");
+    assert_eq!(stdout(&output), "policies:\n  a: 'retry: 3, delay: 1s'\n");
+}
+
+#[test]
+fn safe_fixes_are_written_back_and_nothing_else() {
+    let text = "# mine\npolicies:\n  a: \"retry: 3, dely: 1s, jitter: true\" # keep\n  b:\n    atempts: 3\n    delay: 5\n";
+    let folder = folder(&[("p.yaml", text)]);
+    let path = folder.path().join("p.yaml");
+    let output = in_folder(folder.path(), &["check", "--fix", "p.yaml"]);
+    assert_eq!(output.status.code(), Some(1)); // a unit is not guessed
+    assert!(stderr(&output).contains("3 fixes applied"), "{}", stderr(&output));
+    let fixed =
+        text.replace("dely", "delay").replace("true", "full").replace("atempts", "attempts");
+    assert_eq!(fs::read_to_string(&path).unwrap(), fixed);
+    let files: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(files.len(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn a_clean_file_is_not_touched_by_fix() {
+    let folder = folder(&[("p.yaml", "policies: {a: 'retry: 3'}\n")]);
+    let path = folder.path().join("p.yaml");
+    let before = fs::metadata(&path).unwrap().modified().unwrap();
+    in_folder(folder.path(), &["check", "--fix", "p.yaml"]);
+    assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn fix_keeps_permissions_and_links() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = folder(&[("p.yaml", "policies: {a: 'retry: 3, dely: 1s'}\n")]);
+    let path = folder.path().join("p.yaml");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("p.yaml", folder.path().join("link.yaml")).unwrap();
+    in_folder(folder.path(), &["check", "--fix", "link.yaml"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "policies: {a: 'retry: 3, delay: 1s'}\n");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(fs::symlink_metadata(folder.path().join("link.yaml")).unwrap().is_symlink());
+}
+
+#[test]
+fn json_of_check_has_places_as_bytes_and_as_editors_count() {
+    let folder = folder(&[("p.yaml", "# é\npolicies:\n  ü: 'retry: 3, dely: 1s'\n")]);
+    let output = in_folder(folder.path(), &["check", "--format", "json", "p.yaml"]);
+    let report = json(&output);
+    let found = &report["files"][0]["diagnostics"][0];
+    assert_eq!(found["name"], "unknown-option");
+    assert_eq!((&found["line"], &found["column"]), (&Value::from(3), &Value::from(17)));
+    assert_eq!((&found["start"], &found["end"]), (&Value::from(32), &Value::from(36)));
+    assert_eq!(found["fix"]["replacement"], "delay");
+    assert_eq!((&report["errors"], &report["warnings"]), (&Value::from(1), &Value::from(0)));
+}
+
+#[test]
+fn github_annotations_escape_what_github_reads() {
+    let folder = folder(&[("a,b:c%.yaml", "policies: {a: 'retry: 3, dely: 1s'}\n")]);
+    let output = in_folder(folder.path(), &["check", "--format", "github", "a,b:c%.yaml"]);
+    let line = stdout(&output);
+    assert!(line.starts_with("::error file=a%2Cb%3Ac%25.yaml,line=1,col=26,"), "{line}");
+    assert_eq!(line.lines().count(), 1);
+}
+
+#[test]
+fn losses_are_named_and_nothing_is_printed_unless_they_are_allowed() {
+    let arguments =
+        ["convert", "--to", "retry-config", "--with", "retry: 3, delay: 1s, within: 1min"];
+    let output = redial(&arguments);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stdout(&output), "");
+    assert!(stderr(&output).contains("lost: within: 1min"), "{}", stderr(&output));
+    let output = redial(&[&arguments[..], &["--allow-loss"]].concat());
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).starts_with("retry_config:\n"));
+    assert!(stderr(&output).contains("lost: within: 1min"));
+    let output = redial(&[&arguments[..], &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(json(&output)["losses"][1]["what"], "within: 1min");
+}
+
+#[test]
+fn pictures_and_pages_are_written_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = in_folder(folder.path(), &["plan", "--svg", "p.svg", "--html", "p.html"]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(0), ""));
+    let svg = fs::read_to_string(folder.path().join("p.svg")).unwrap();
+    let html = fs::read_to_string(folder.path().join("p.html")).unwrap();
+    assert!(svg.trim_end().ends_with("</svg>"));
+    assert!(html.starts_with("<!doctype html>") && html.contains("<svg"), "{html}");
+    for outside in ["http://", "https://", "<script", "src="] {
+        let elsewhere = html.replace("http://www.w3.org/", "").contains(outside);
+        assert!(!elsewhere, "the page asks for {outside}");
+    }
+    let output = in_folder(folder.path(), &["plan", "--svg", "absent/p.svg"]);
+    assert_eq!(output.status.code(), Some(125));
+    assert!(stderr(&output).contains("cannot write absent/p.svg"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_and_a_closed_pipe_is_not() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let status = Command::new(env!("CARGO_BIN_EXE_redial"))
+        .args(["help", "policy"])
+        .stdout(full)
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(125));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_redial"))
+        .args(["help", "policy"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
+}
+
+#[test]
+fn every_verb_has_help_with_examples() {
+    let help = redial(&["--help"]);
+    assert!(stdout(&help).contains("Examples:"));
+    for verb in ["plan", "check", "explain", "convert", "completions", "man", "help"] {
+        let short = redial(&[verb, "--help"]);
+        let long = redial(&["help", verb]);
+        for output in [short, long] {
+            assert_eq!(output.status.code(), Some(0), "{verb}");
+            assert!(
+                stdout(&output).contains("Examples:\n  redial "),
+                "{verb}: {}",
+                stdout(&output)
+            );
+        }
+        let page = redial(&["man", verb]);
+        assert!(stdout(&page).contains(".TH"), "{verb}");
+    }
+}
+
+/// What the help shows is run too, with files of the names that it uses.
+#[test]
+fn the_examples_of_the_help_work() {
+    let policies = "policies:\n  fetch: 'retry: 3, delay: 1s'\n";
+    let workflow = "steps:\n  - retry_config: {attempts: 3, initial_delay: 1s}\n";
+    let folder = folder(&[
+        ("retries.yaml", policies),
+        ("retries.toml", "[policies]\nfetch = 'retry: 3, delay: 1s'\n"),
+        ("policies.json", "{\"policies\": {\"fetch\": \"retry: 3, delay: 1s\"}}\n"),
+        ("workflow.yml", workflow),
+        ("pipeline.cst", "x = F(y) with retry: 3, delay: 1s\n"),
+    ]);
+    let mut ran = 0;
+    for verb in ["--help", "plan", "check", "explain", "convert", "completions", "man", "help"] {
+        let help = if verb == "--help" { redial(&[verb]) } else { redial(&[verb, "--help"]) };
+        let examples = stdout(&help).split_once("Examples:\n").unwrap().1;
+        for line in examples.lines().take_while(|line| line.starts_with("  redial ")) {
+            // What follows two spaces is said about it; what follows > or | is for the shell.
+            let command = line.trim().split("  ").next().unwrap();
+            let command = command.split(['>', '|']).next().unwrap();
+            let output = Command::new("sh")
+                .args(["-c", &command.replacen("redial", env!("CARGO_BIN_EXE_redial"), 1)])
+                .current_dir(folder.path())
+                .output()
+                .unwrap();
+            let expected = if command.contains("dely") { 1 } else { 0 };
+            assert_eq!(output.status.code(), Some(expected), "{command}: {}", stderr(&output));
+            ran += 1;
+        }
+    }
+    assert!(ran > 20, "{ran}");
+}
+
+#[test]
+fn completions_know_the_verbs_in_every_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = redial(&["completions", shell]);
+        assert_eq!(output.status.code(), Some(0), "{shell}");
+        for word in ["plan", "check", "convert", "deny-warnings"] {
+            assert!(stdout(&output).contains(word), "{shell}: {word}");
+        }
+    }
+}
+
+#[test]
+fn every_diagnostic_is_explained() {
+    let list = redial(&["explain"]);
+    let names: Vec<_> = stdout(&list)
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
+        .map(str::to_owned)
+        .collect();
+    assert!(names.len() > 30, "{names:?}");
+    for name in names {
+        let page = redial(&["explain", &name]);
+        assert_eq!(page.status.code(), Some(0), "{name}");
+        assert!(stdout(&page).starts_with(&name), "{name}");
+    }
+    let copied = redial(&["explain", "error[unknown_option]:"]);
+    assert!(stdout(&copied).starts_with("unknown-option"));
+}
+
+#[test]
+fn the_reference_and_the_schema_are_printed() {
+    assert!(stdout(&redial(&["help", "policy"])).contains("max_delay"));
+    let schema = json(&redial(&["help", "schema"]));
+    assert!(schema["$schema"].as_str().unwrap().contains("2020-12"));
+}
+
+#[test]
+fn colours_are_for_terminals_unless_asked_for() {
+    let arguments = ["check", "--with", "retry: x"];
+    assert!(!stdout(&redial(&arguments)).contains('\u{1b}'));
+    let always = redial(&[&["--color", "always"], &arguments[..]].concat());
+    assert!(stdout(&always).contains('\u{1b}'));
+}
