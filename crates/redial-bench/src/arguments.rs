@@ -1,13 +1,15 @@
 //! The command line.
 
 use std::num::ParseIntError;
+use std::path::PathBuf;
 
 use crate::subject::Call;
 
 pub(crate) const USAGE: &str = "\
-Usage: redial-bench [--peers all|none] [--json] [--check]
+Usage: redial-bench [--peers all|none] [--redial PATH] [--json] [--check]
 
   --peers none   only a bare call, a hand-written loop and redial
+  --redial PATH  the program redial; without this it is built first
   --json         for machines
   --check        fail where redial misses a target; wall time is never held against it
 ";
@@ -16,6 +18,8 @@ pub(crate) enum Arguments {
     Help,
     Table {
         peers: bool,
+        /// The program `redial`, where it is not to be built.
+        redial: Option<PathBuf>,
         json: bool,
         check: bool,
     },
@@ -29,7 +33,7 @@ pub(crate) enum Arguments {
 
 /// Reads `arguments`, which do not begin with the program's name.
 pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
-    let (mut peers, mut json, mut check) = (true, false, false);
+    let (mut peers, mut redial, mut json, mut check) = (true, None, false, false);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--help" | "-h" => return Ok(Arguments::Help),
@@ -42,11 +46,15 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Argum
                     _ => return Err("--peers takes all or none".into()),
                 }
             }
+            "--redial" => {
+                let path = arguments.next().ok_or("--redial takes a path")?;
+                redial = Some(PathBuf::from(path));
+            }
             "--case" => return case(arguments),
             other => return Err(format!("unknown argument {other}")),
         }
     }
-    Ok(Arguments::Table { peers, json, check })
+    Ok(Arguments::Table { peers, redial, json, check })
 }
 
 /// The rest of `--case SUBJECT CALL --times N`.

@@ -1,8 +1,10 @@
-//! Instructions per call, which a machine repeats exactly: this program again, under callgrind.
+//! Instructions, which a machine repeats: per call, by this program again, and of a whole process,
+//! under callgrind.
 
 use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 
+use crate::program::process::{self, Process};
 use crate::row::Cell;
 use crate::subject::{Call, Subject};
 
@@ -12,7 +14,7 @@ const MANY: u64 = 11_000;
 /// What is left when everything but the calls themselves is taken off: two runs of different
 /// length, and the difference by call.
 pub(crate) fn instructions(subject: &Subject, call: Call) -> Cell {
-    match (collected(subject, call, FEW), collected(subject, call, MANY)) {
+    match (calls(subject, call, FEW), calls(subject, call, MANY)) {
         (Ok(few), Ok(many)) => Cell::Number(per_call(few, many)),
         (Err(reason), _) | (_, Err(reason)) => Cell::Unmeasured(reason),
     }
@@ -24,12 +26,20 @@ fn per_call(few: u64, many: u64) -> f64 {
     (per_call * 10.0).round() / 10.0
 }
 
-fn collected(subject: &Subject, call: Call, times: u64) -> Result<u64, &'static str> {
+fn calls(subject: &Subject, call: Call, times: u64) -> Result<u64, &'static str> {
     let program = std::env::current_exe().map_err(|_| "where is this program?")?;
-    let output = Command::new("valgrind")
+    let times = times.to_string();
+    let arguments = ["--case", subject.name, call.name(), "--times", &times];
+    collected(&Process::new(program, &arguments))
+}
+
+/// From the first instruction of a process, which is the dynamic linker's, to its last.
+pub(crate) fn collected(process: &Process) -> Result<u64, &'static str> {
+    let mut valgrind = Command::new("valgrind");
+    let output = process::undisturbed(&mut valgrind)
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(program)
-        .args(["--case", subject.name, call.name(), "--times", &times.to_string()])
+        .arg(&process.program)
+        .args(&process.arguments)
         .stdout(Stdio::null())
         .output()
         .map_err(|error| match error.kind() {

@@ -2,13 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::measure::Measured;
+use crate::measure::{Measured, Table};
 use crate::row::{Cell, Met, Target};
-use crate::subject::Subject;
-use crate::table::unit;
 
-pub(crate) fn render(subjects: &[&Subject], measured: &[Measured]) -> String {
-    let rows: Vec<Value> = measured.iter().map(|measured| row(subjects, measured)).collect();
+pub(crate) fn render(tables: &[Table]) -> String {
+    let rows = tables.iter().flat_map(|table| table.rows.iter().map(|each| row(table, each)));
+    let rows: Vec<Value> = rows.collect();
     let document = json!({
         "sleep_bytes": size_of::<tokio::time::Sleep>(),
         "multi_thread": cfg!(feature = "multi-thread"),
@@ -17,24 +16,25 @@ pub(crate) fn render(subjects: &[&Subject], measured: &[Measured]) -> String {
     format!("{document:#}\n")
 }
 
-fn row(subjects: &[&Subject], measured: &Measured) -> Value {
-    let cells: Map<String, Value> = subjects
+fn row(table: &Table, measured: &Measured) -> Value {
+    let cells: Map<String, Value> = table
+        .columns
         .iter()
         .zip(&measured.cells)
-        .map(|(subject, cell)| (subject.name.into(), value(*cell)))
+        .map(|(column, cell)| ((*column).into(), value(*cell)))
         .collect();
     json!({
-        "measure": measured.row.measure,
-        "unit": unit(measured.row.reading),
+        "measure": measured.measure,
+        "unit": measured.unit.name(),
         "cells": cells,
-        "at_most": match measured.row.target { Some(Target::AtMost(most)) => Some(most), _ => None },
-        "at_least": match measured.row.target { Some(Target::AtLeast(least)) => Some(least), _ => None },
+        "at_most": match measured.target { Some(Target::AtMost(most)) => Some(most), _ => None },
+        "at_least": match measured.target { Some(Target::AtLeast(least)) => Some(least), _ => None },
         "met": match measured.met() {
             Met::Yes => Some(true),
             Met::No => Some(false),
             Met::Unknown => None,
         },
-        "checked": measured.row.is_checked(),
+        "checked": measured.is_checked(),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Prints what retrying costs: redial beside a bare call, a loop written by hand, and the crates
-//! that a user would pick instead.
+//! that a user would pick instead; and what the program `redial` costs beside a process that does
+//! nothing.
 //!
 //! ```text
 //! cargo run --release -p redial-bench                        # the table
@@ -22,16 +23,20 @@ mod measure;
 mod memory;
 mod operation;
 mod packages;
+mod program;
 mod repeat;
 mod row;
 mod subject;
 mod table;
+mod unit;
 mod wall;
 mod yields;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use arguments::{Arguments, USAGE};
+use program::Program;
 use subject::Call;
 
 fn main() -> ExitCode {
@@ -40,7 +45,9 @@ fn main() -> ExitCode {
             print!("{USAGE}");
             ExitCode::SUCCESS
         }
-        Ok(Arguments::Table { peers, json, check }) => print_table(peers, json, check),
+        Ok(Arguments::Table { peers, redial, json, check }) => {
+            print_tables(peers, redial, json, check)
+        }
         Ok(Arguments::Case { subject, call, times }) => run_case(&subject, call, times),
         Err(message) => {
             eprint!("{message}\n\n{USAGE}");
@@ -49,18 +56,20 @@ fn main() -> ExitCode {
     }
 }
 
-fn print_table(peers: bool, json: bool, check: bool) -> ExitCode {
-    let subjects = cases::subjects(peers);
-    let measured = measure::all(&subjects);
+fn print_tables(peers: bool, redial: Option<PathBuf>, json: bool, check: bool) -> ExitCode {
+    let program = Program::find(redial);
+    let calls = measure::calls(&cases::subjects(peers));
+    let tables = [calls, program::plan::table(&program), program::check::table(&program)];
     if json {
-        print!("{}", json::render(&subjects, &measured));
+        print!("{}", json::render(&tables));
     } else {
-        print!("{}\n{}", table::render(&subjects, &measured), footing());
+        let [calls, plan, check] = tables.each_ref().map(table::render);
+        print!("{calls}\n{}\n{plan}\n{check}", footing());
     }
     if !check {
         return ExitCode::SUCCESS;
     }
-    let missed = table::missed(&measured);
+    let missed: String = tables.iter().map(table::missed).collect();
     eprint!("{missed}");
     if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

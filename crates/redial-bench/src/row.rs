@@ -1,6 +1,7 @@
 //! The rows of the table: what is read, and what redial promises.
 
 use crate::subject::{Call, Figure};
+use crate::unit::Unit;
 
 /// One measure of every subject.
 #[derive(Clone, Copy)]
@@ -66,10 +67,16 @@ impl Target {
     }
 }
 
-impl Row {
-    /// Wall time differs from run to run and is not held against anybody.
-    pub(crate) const fn is_checked(&self) -> bool {
-        self.target.is_some() && !matches!(self.reading, Reading::Nanoseconds(_))
+impl Reading {
+    pub(crate) const fn unit(self) -> Unit {
+        match self {
+            Self::Instructions(_) => Unit::Instructions,
+            Self::Nanoseconds(_) => Unit::Nanoseconds,
+            Self::Allocations(_) => Unit::Allocations,
+            Self::Figure(Figure::Yields) => Unit::Yields,
+            Self::Figure(Figure::FutureBytes | Figure::TaskBytes) => Unit::Bytes,
+            Self::Crates(_) => Unit::Crates,
+        }
     }
 }
 

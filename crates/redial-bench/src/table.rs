@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use crate::measure::Measured;
-use crate::row::{Cell, Met, Reading, Row, Target};
-use crate::subject::{Figure, Subject};
+use crate::measure::{Measured, Table};
+use crate::row::{Cell, Met, Target};
+use crate::unit::Unit;
 
-pub(crate) fn render(subjects: &[&Subject], measured: &[Measured]) -> String {
-    let mut lines = vec![heading(subjects)];
-    lines.extend(measured.iter().map(line));
+pub(crate) fn render(table: &Table) -> String {
+    let mut lines = vec![heading(&table.columns)];
+    lines.extend(table.rows.iter().map(line));
     say_once(&mut lines);
     let widths: Vec<usize> = (0..lines[0].len())
         .map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0))
@@ -21,16 +21,17 @@ pub(crate) fn render(subjects: &[&Subject], measured: &[Measured]) -> String {
     text
 }
 
-fn heading(subjects: &[&Subject]) -> Vec<String> {
-    let names = subjects.iter().map(|subject| subject.name);
-    ["measure", "in"].into_iter().chain(names).chain(["target", "met?"]).map(String::from).collect()
+fn heading(columns: &[&str]) -> Vec<String> {
+    let columns = columns.iter().copied();
+    let all = ["measure", "in"].into_iter().chain(columns).chain(["target", "met?"]);
+    all.map(String::from).collect()
 }
 
 fn line(measured: &Measured) -> Vec<String> {
-    let reading = measured.row.reading;
-    let mut line = vec![measured.row.measure.into(), unit(reading).into()];
-    line.extend(measured.cells.iter().map(|cell| cell_text(*cell, reading)));
-    line.push(measured.row.target.map_or_else(String::new, |target| target_text(target, reading)));
+    let unit = measured.unit;
+    let mut line = vec![measured.measure.into(), unit.name().into()];
+    line.extend(measured.cells.iter().map(|cell| cell_text(*cell, unit)));
+    line.push(measured.target.map_or_else(String::new, |target| target_text(target, unit)));
     line.push(met_text(measured).into());
     line
 }
@@ -66,59 +67,38 @@ fn rule(widths: &[usize]) -> String {
     format!("|{}\n", dashes.collect::<String>())
 }
 
-pub(crate) const fn unit(reading: Reading) -> &'static str {
-    match reading {
-        Reading::Instructions(_) => "instructions",
-        Reading::Nanoseconds(_) => "time",
-        Reading::Allocations(_) => "allocations",
-        Reading::Figure(Figure::Yields) => "yields",
-        Reading::Figure(Figure::FutureBytes | Figure::TaskBytes) => "bytes",
-        Reading::Crates(_) => "crates",
-    }
-}
-
-fn cell_text(cell: Cell, reading: Reading) -> String {
+fn cell_text(cell: Cell, unit: Unit) -> String {
     match cell {
-        Cell::Number(number) => number_text(number, reading),
+        Cell::Number(number) => unit.text(number),
         Cell::Absent => "–".into(),
         Cell::Unmeasured(reason) => reason.into(),
     }
 }
 
-fn target_text(target: Target, reading: Reading) -> String {
+fn target_text(target: Target, unit: Unit) -> String {
     match target {
-        Target::AtMost(most) => format!("≤ {}", number_text(most, reading)),
-        Target::AtLeast(least) => format!("≥ {}", number_text(least, reading)),
-    }
-}
-
-fn number_text(number: f64, reading: Reading) -> String {
-    match reading {
-        Reading::Nanoseconds(_) if number >= 1e6 => format!("{:.2} ms", number / 1e6),
-        Reading::Nanoseconds(_) if number >= 1e3 => format!("{:.2} µs", number / 1e3),
-        Reading::Nanoseconds(_) => format!("{number:.1} ns"),
-        Reading::Instructions(_) | Reading::Allocations(_) => format!("{number}"),
-        _ => format!("{number:.0}"),
+        Target::AtMost(most) => format!("≤ {}", unit.text(most)),
+        Target::AtLeast(least) => format!("≥ {}", unit.text(least)),
     }
 }
 
 /// One line for each target that is not seen to be met.
-pub(crate) fn missed(measured: &[Measured]) -> String {
-    measured.iter().filter(|measured| measured.is_missed()).map(miss).collect()
+pub(crate) fn missed(table: &Table) -> String {
+    table.rows.iter().filter(|measured| measured.is_missed()).map(miss).collect()
 }
 
 fn miss(measured: &Measured) -> String {
-    let Row { measure, reading, target } = measured.row;
-    let (Some(target), Some(cell)) = (target, measured.cells.last()) else { return String::new() };
+    let Measured { measure, unit, target, cells } = measured;
+    let (Some(target), Some(cell)) = (target, cells.last()) else { return String::new() };
     let is = match cell {
-        Cell::Number(number) => format!("{} {}", number_text(*number, reading), unit(reading)),
-        other => format!("unknown ({})", cell_text(*other, reading)),
+        Cell::Number(number) => format!("{} {}", unit.text(*number), unit.name()),
+        other => format!("unknown ({})", cell_text(*other, *unit)),
     };
-    format!("missed: {measure}: {is}, target {}\n", target_text(target, reading))
+    format!("missed: {measure}: {is}, target {}\n", target_text(*target, *unit))
 }
 
 fn met_text(measured: &Measured) -> &'static str {
-    match (measured.row.target, measured.met()) {
+    match (measured.target, measured.met()) {
         (None, _) => "",
         (_, Met::Yes) => "yes",
         (_, Met::No) => "NO",

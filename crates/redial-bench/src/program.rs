@@ -1,0 +1,70 @@
+//! The program `redial`: a process of its own, which is built or given.
+
+pub(crate) mod check;
+pub(crate) mod plan;
+mod policies;
+pub(crate) mod process;
+
+use std::env::consts::EXE_SUFFIX;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs, io};
+
+use crate::row::Cell;
+use process::Process;
+
+/// Where it is, or why there is none.
+pub(crate) struct Program {
+    path: Result<PathBuf, &'static str>,
+}
+
+impl Program {
+    /// The one that is `given`; without it, one is built from this workspace.
+    pub(crate) fn find(given: Option<PathBuf>) -> Self {
+        let path = match given {
+            Some(path) => path.canonicalize().map_err(|_| "there is no such program"),
+            None => build(),
+        };
+        Self { path }
+    }
+
+    fn process(&self, arguments: &[&str]) -> Result<Process, &'static str> {
+        self.path.clone().map(|path| Process::new(path, arguments))
+    }
+
+    /// What is shipped: without symbols, whatever the build left in.
+    fn stripped_bytes(&self) -> Cell {
+        let bytes = self.path.as_deref().map_err(|reason| *reason).and_then(stripped);
+        bytes.map_or_else(Cell::Unmeasured, |bytes| Cell::Number(bytes as f64))
+    }
+}
+
+/// Builds it in release into the target directory that this program is in.
+fn build() -> Result<PathBuf, &'static str> {
+    let own = env::current_exe().map_err(|_| "where is this program?")?;
+    let target = own.ancestors().nth(2).ok_or("where is this program?")?;
+    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--release", "-p", "redial-cli", "--target-dir"])
+        .arg(target)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdout(Stdio::null())
+        .status()
+        .map_err(|_| "cargo does not start")?;
+    if !status.success() {
+        return Err("redial does not build");
+    }
+    Ok(target.join("release").join(format!("redial{EXE_SUFFIX}")))
+}
+
+fn stripped(path: &Path) -> Result<u64, &'static str> {
+    let copy = env::temp_dir().join(format!("redial-bench-stripped-{}", std::process::id()));
+    let status =
+        Command::new("strip").arg("-o").arg(&copy).arg(path).stderr(Stdio::null()).status();
+    let bytes = fs::metadata(&copy).map(|metadata| metadata.len());
+    let _ = fs::remove_file(&copy);
+    match (status, bytes) {
+        (Err(error), _) if error.kind() == io::ErrorKind::NotFound => Err("install binutils"),
+        (Ok(status), Ok(bytes)) if status.success() => Ok(bytes),
+        _ => Err("strip fails"),
+    }
+}
