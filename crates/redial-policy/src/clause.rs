@@ -7,7 +7,8 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Notation};
 use crate::draft::Draft;
 use crate::fields::wrong_type;
-use crate::place::{Alignment, Place};
+use crate::matcher::Patterns;
+use crate::place::Place;
 use crate::tree::{Node, Value};
 
 /// A clause that is a string of a tree.
@@ -16,17 +17,17 @@ pub(crate) fn read_node(
     name: String,
     text: &str,
     format: Format,
+    patterns: &mut Patterns,
 ) -> Result<(Entry, Vec<Diagnostic>), Diagnostic> {
     let draft = draft(node, text, format)?;
-    Ok(entry(&draft, name, node.span))
+    Ok(entry(&draft, name, node.span, patterns))
 }
 
 /// The draft of a clause that is a string of a tree.
 pub(crate) fn draft(node: &Node, text: &str, format: Format) -> Result<Draft, Diagnostic> {
     match &node.value {
         Value::Text(clause) => {
-            let alignment = Alignment::new(clause, node.span.of(text), node.span.start);
-            Ok(Draft::verbatim(clause, Place::Exact(alignment), format))
+            Ok(Draft::verbatim(clause, Place::of_string(clause, node, text, format), format))
         }
         _ => {
             Err(wrong_type("policy", node, text, "write a clause such as \"retry: 3, delay: 1s\""))
@@ -35,8 +36,13 @@ pub(crate) fn draft(node: &Node, text: &str, format: Format) -> Result<Draft, Di
 }
 
 /// What a draft says, where workflows have no part: their options are refused by name.
-pub(crate) fn entry(draft: &Draft, name: String, span: Span) -> (Entry, Vec<Diagnostic>) {
-    let mut read = draft.read();
+pub(crate) fn entry(
+    draft: &Draft,
+    name: String,
+    span: Span,
+    patterns: &mut Patterns,
+) -> (Entry, Vec<Diagnostic>) {
+    let mut read = draft.read(patterns);
     for written in draft.options() {
         if matches!(written.name.as_str(), "fallback" | "on_error") {
             let message =

@@ -107,11 +107,11 @@ pub struct Fix {
 impl Diagnostic {
     /// A finding with nothing but its words.
     pub(crate) fn new(kind: impl Into<Kind>, span: Span, message: impl Into<String>) -> Self {
-        Self { kind: kind.into(), span, message: message.into(), note: None, fix: None }
+        Self { kind: kind.into(), span, message: printable(message.into()), note: None, fix: None }
     }
 
     pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
-        self.note = Some(note.into());
+        self.note = Some(printable(note.into()));
         self
     }
 
@@ -124,6 +124,14 @@ impl Diagnostic {
     pub const fn is_warning(&self) -> bool {
         self.kind.is_warning()
     }
+}
+
+/// What is quoted from a text may come from anywhere: it must not steer a terminal.
+fn printable(message: String) -> String {
+    if message.contains(char::is_control) {
+        return message.replace(['\n', '\t'], " ").replace(char::is_control, "?");
+    }
+    message
 }
 
 impl fmt::Display for Diagnostic {

@@ -7,7 +7,7 @@ use redial_core::clause::Kind as Clause;
 
 use crate::diagnostic::{Diagnostic, Kind, Span};
 use crate::draft::Read;
-use crate::matcher::{self, Matcher};
+use crate::matcher::{self, Matcher, Patterns};
 use crate::tree::{Node, Value};
 use crate::{clause, file, retry_config, retry_policy, script, tree};
 
@@ -237,7 +237,8 @@ pub fn read(text: &str, format: Format, notation: Option<Notation>) -> Document 
 }
 
 fn of_trees(roots: &[Node], text: &str, format: Format, notation: Option<Notation>) -> Document {
-    let mut search = Search { text, format, notation, document: Document::default() };
+    let (document, patterns) = (Document::default(), Patterns::default());
+    let mut search = Search { text, format, notation, patterns, document };
     for (at, root) in roots.iter().enumerate() {
         let path = if roots.len() > 1 { format!("[{at}]") } else { String::new() };
         search.root(root, path);
@@ -250,6 +251,7 @@ pub(crate) struct Search<'t> {
     pub(crate) text: &'t str,
     pub(crate) format: Format,
     pub(crate) notation: Option<Notation>,
+    pub(crate) patterns: Patterns,
     pub(crate) document: Document,
 }
 
@@ -293,10 +295,10 @@ impl Search<'_> {
                 }
             }
             Value::Map(fields) => {
-                if let Looks::Like(notation) = looks(node) {
-                    if self.wants(notation) {
-                        return self.bare(node, path.to_owned(), notation);
-                    }
+                if let Looks::Like(notation) = looks(node)
+                    && self.wants(notation)
+                {
+                    return self.bare(node, path.to_owned(), notation);
                 }
                 for field in fields {
                     let path = joined(path, &field.key);
@@ -323,7 +325,9 @@ impl Search<'_> {
 
     fn bare(&mut self, node: &Node, path: String, notation: Notation) {
         let (entry, diagnostics) = match notation {
-            Notation::RetryConfig => retry_config::read(node, path, self.text, self.format),
+            Notation::RetryConfig => {
+                retry_config::read(node, path, self.text, self.format, &mut self.patterns)
+            }
             _ => retry_policy::read(node, path, self.text, self.format),
         };
         self.document.diagnostics.extend(diagnostics);
@@ -331,7 +335,7 @@ impl Search<'_> {
     }
 
     fn clause(&mut self, node: &Node, path: String) {
-        match clause::read_node(node, path, self.text, self.format) {
+        match clause::read_node(node, path, self.text, self.format, &mut self.patterns) {
             Ok((entry, diagnostics)) => {
                 self.document.entries.push(entry);
                 self.document.diagnostics.extend(diagnostics);

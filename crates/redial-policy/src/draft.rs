@@ -11,7 +11,7 @@ use redial_core::clause::{self, Kind as Clause};
 
 use crate::Format;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::matcher::{self, Matcher};
+use crate::matcher::{self, Matcher, Patterns};
 use crate::place::Place;
 
 /// What a notation calls an option of the clause: pairs of ours and theirs.
@@ -54,6 +54,15 @@ pub(crate) struct Read {
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
+impl Read {
+    /// Of a draft with holes in it, where something was wrong that is none of the clause: there is
+    /// no policy, and what is said about the holes is left out.
+    pub(crate) fn refuse(&mut self) {
+        self.policy = None;
+        self.diagnostics.retain(|found| !found.is_warning() && found.kind != Clause::Syntax.into());
+    }
+}
+
 impl Draft {
     pub(crate) fn new(format: Format, vocabulary: Vocabulary) -> Self {
         Self { clause: String::new(), pieces: Vec::new(), format, vocabulary, verbatim: false }
@@ -73,12 +82,17 @@ impl Draft {
     }
 
     pub(crate) fn option(&mut self, written: &Written) {
+        self.item(&written.name, written.name_place.clone());
+        self.clause.push_str(": ");
+        self.push(&written.value, written.value_place.clone());
+    }
+
+    /// What should have been an option.
+    pub(crate) fn item(&mut self, text: &str, place: Place) {
         if !self.clause.is_empty() {
             self.clause.push_str(", ");
         }
-        self.push(&written.name, written.name_place.clone());
-        self.clause.push_str(": ");
-        self.push(&written.value, written.value_place.clone());
+        self.push(text, place);
     }
 
     /// An option whose name and value are both told of one place.
@@ -133,7 +147,7 @@ impl Draft {
     }
 
     /// Has the core read the clause.
-    pub(crate) fn read(&self) -> Read {
+    pub(crate) fn read(&self, patterns: &mut Patterns) -> Read {
         let reading = clause::read_call(&self.clause);
         let mut diagnostics: Vec<_> =
             reading.diagnostics().iter().map(|found| self.told(found)).collect();
@@ -149,10 +163,14 @@ impl Draft {
                 "stop_on" => 1,
                 _ => continue,
             };
-            let (matchers, found) = matcher::parse(&self.clause, option.value(), option.name());
+            let (matchers, found) =
+                matcher::parse(&self.clause, option.value(), option.name(), patterns);
             rules[list] = matchers;
             diagnostics.extend(found.into_iter().map(|mut found| {
                 found.span = self.locate(found.span);
+                if let Some(fix) = &mut found.fix {
+                    fix.span = self.locate(fix.span);
+                }
                 found
             }));
         }
@@ -165,7 +183,7 @@ impl Draft {
     /// A finding of the core, of the file and in its words.
     fn told(&self, found: &clause::Diagnostic) -> Diagnostic {
         let span = self.locate(found.span());
-        let message = self.in_their_words(&found.to_string());
+        let message = self.in_their_words(found);
         let told = Diagnostic::new(found.kind(), span, message);
         if let Some(meant) = found.suggestion() {
             return told.fix(span, self.quoted(found.span(), meant), true);
@@ -218,8 +236,11 @@ impl Draft {
         }
     }
 
-    fn in_their_words(&self, message: &str) -> String {
-        let mut message = message.to_owned();
+    fn in_their_words(&self, found: &clause::Diagnostic) -> String {
+        let mut message = found.to_string();
+        if !self.vocabulary.is_empty() {
+            message = without_our_advice(found.kind(), message);
+        }
         for (ours, theirs) in self.vocabulary {
             for (before, after) in [("", ":"), ("`", "`"), (" ", ":")] {
                 let ours = format!("{before}{ours}{after}");
@@ -230,5 +251,16 @@ impl Draft {
             }
         }
         message
+    }
+}
+
+/// Advice that only a clause can take is left out.
+fn without_our_advice(kind: Clause, message: String) -> String {
+    match (kind, message.rsplit_once("; ")) {
+        (
+            Clause::ManyRetries | Clause::CapErasesJitter | Clause::JitterAboveCap,
+            Some((finding, _)),
+        ) => finding.to_owned(),
+        _ => message.replace(", or unlimited", ""),
     }
 }

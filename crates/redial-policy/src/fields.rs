@@ -3,9 +3,10 @@
 
 use redial_core::clause::Kind as Clause;
 
+use crate::Format;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::draft::Written;
-use crate::place::{Alignment, Place};
+use crate::place::Place;
 use crate::tree::{Field, Node, Value};
 
 /// The fields that are known, the first of each name; what is said twice or not known is told.
@@ -49,7 +50,12 @@ fn unknown(
             Diagnostic::new(Clause::UnknownOption, field.place, message).fix(place, meant, true)
         }
         None => {
-            let message = format!("`{key}` is not a field of {what}; there are {}", listed(names));
+            let are = if names.len() == 1 { "is" } else { "are" };
+            let message = format!(
+                "`{}` is not a field of {what}; there {are} {}",
+                excerpt(key),
+                listed(names)
+            );
             Diagnostic::new(Clause::UnknownOption, field.place, message)
         }
     }
@@ -93,11 +99,10 @@ pub(crate) fn excerpt(text: &str) -> String {
 }
 
 /// A scalar as it would stand in a clause.
-pub(crate) fn scalar(node: &Node, text: &str) -> Option<(String, Place)> {
+pub(crate) fn scalar(node: &Node, text: &str, format: Format) -> Option<(String, Place)> {
     match &node.value {
         Value::Text(value) | Value::Number(value) => {
-            let alignment = Alignment::new(value, node.span.of(text), node.span.start);
-            Some((value.clone(), Place::Exact(alignment)))
+            Some((value.clone(), Place::of_string(value, node, text, format)))
         }
         Value::Bool(value) => Some((value.to_string(), Place::Whole(node.span))),
         Value::Null | Value::List(_) | Value::Map(_) => None,

@@ -2,6 +2,7 @@
 //! another, and one that is the default.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use redial_core::clause::Kind as Clause;
 
@@ -11,9 +12,9 @@ use crate::diagnostic::{Diagnostic, Kind, Span};
 use crate::document::{Entry, Notation, Search};
 use crate::draft::{Draft, Written};
 use crate::fields::{self, excerpt, is_plain, is_plain_list, known, nearest, wrong_type};
-use crate::matcher::Matcher;
+use crate::matcher::{Matcher, Patterns};
 use crate::overlay::{ORDER, overlay};
-use crate::place::{Alignment, Place};
+use crate::place::Place;
 use crate::retry_config::matchers;
 use crate::tree::{Field, Node, Value};
 
@@ -62,6 +63,12 @@ const POLICIES_MAX: usize = 50_000;
 /// How many policies may extend one another in a row.
 const EXTENDS_MAX: usize = 64;
 
+/// How many bytes of options policies may take over from those that they extend, in all.
+const INHERITED_MAX: usize = 16 << 20;
+
+/// How many names are compared in all, to find those that were meant.
+const COMPARED_MAX: usize = 100_000;
+
 const RULES: [&str; 2] = ["retry_on", "stop_on"];
 const CHAIN: [&str; 3] = ["min_delay", "max_delay", "jitter"];
 
@@ -72,7 +79,7 @@ pub(crate) fn read(search: &mut Search<'_>, root: &Node) {
     let field = |name: &str| fields.iter().find(|field| field.key == name).copied();
     match field("policies").map(|field| &field.value) {
         Some(Node { value: Value::Map(fields), .. }) => {
-            let mut file = File { text, format, raw: Vec::new(), by_name: HashMap::new(), found };
+            let mut file = File::new(text, format, &mut search.patterns, found);
             for field in fields.iter().take(POLICIES_MAX) {
                 file.take(field);
             }
@@ -122,18 +129,29 @@ fn unknown_policy(field: &str, name: &str, node: &Node, names: &[&str], text: &s
         Some(meant) => {
             let message = format!("{field}: there is no policy `{shown}`; did you mean `{meant}`?");
             let inside = fields::inside_quotes(node.span, text);
-            Diagnostic::new(Kind::UnknownPolicy, node.span, message).fix(inside, meant, true)
+            let unknown = Diagnostic::new(Kind::UnknownPolicy, node.span, message);
+            if is_word(meant) { unknown.fix(inside, meant, true) } else { unknown }
         }
         None => {
+            let first: Vec<_> = names.iter().take(8).map(|name| excerpt(name)).collect();
+            let first: Vec<_> = first.iter().map(String::as_str).collect();
             let listed = match names.len() {
-                0 => "there are none".to_owned(),
-                1..=8 => format!("there are {}", fields::listed(names)),
-                more => format!("there are {} and {} more", names[..8].join(", "), more - 8),
+                0 => "use the name of another".to_owned(),
+                1..=8 => format!("there are {}", fields::listed(&first)),
+                more => format!("there are {} and {} more", first.join(", "), more - 8),
             };
             let message = format!("{field}: there is no policy `{shown}`; {listed}");
             Diagnostic::new(Kind::UnknownPolicy, node.span, message)
         }
     }
+}
+
+/// Whether a name is a string in every format, with or without quotes.
+fn is_word(name: &str) -> bool {
+    let other = ["true", "false", "null", "yes", "no"];
+    name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+        && !other.contains(&name.to_ascii_lowercase().as_str())
 }
 
 /// A policy as it is written, before what it extends is known.
@@ -148,28 +166,73 @@ struct Raw<'n> {
 }
 
 enum Says {
-    Clause(Draft),
+    Clause { draft: Draft, entry: Box<Entry> },
     Options { options: Vec<Written>, ordered: bool },
 }
 
 struct File<'t, 'n> {
     text: &'t str,
     format: Format,
+    patterns: &'t mut Patterns,
     raw: Vec<Raw<'n>>,
     by_name: HashMap<&'n str, usize>,
     found: Vec<Diagnostic>,
+    /// What has been told, and of what place.
+    told: HashSet<(Kind, Span)>,
+    /// How many bytes of options have been taken over from other policies.
+    inherited: usize,
+    /// How many names have been compared.
+    compared: usize,
 }
 
 /// A policy with all that it extends.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Whole {
     options: Vec<Written>,
     retry_on: Vec<Matcher>,
     stop_on: Vec<Matcher>,
     refused: bool,
+    /// How many policies it extends in a row.
+    extends: usize,
 }
 
-impl<'n> File<'_, 'n> {
+impl Whole {
+    /// One of which nothing is known but that it is none.
+    fn refused() -> Self {
+        Self { refused: true, ..Self::default() }
+    }
+
+    fn size(&self) -> usize {
+        let option = |option: &Written| 64 + option.value.len();
+        let rule = |rule: &Matcher| match rule {
+            Matcher::Pattern(pattern) => 64 + pattern.as_str().len(),
+            _ => 64,
+        };
+        let rules = self.retry_on.iter().chain(&self.stop_on);
+        self.options.iter().map(option).sum::<usize>() + rules.map(rule).sum::<usize>()
+    }
+}
+
+impl<'t, 'n> File<'t, 'n> {
+    fn new(
+        text: &'t str,
+        format: Format,
+        patterns: &'t mut Patterns,
+        found: Vec<Diagnostic>,
+    ) -> Self {
+        Self {
+            text,
+            format,
+            patterns,
+            raw: Vec::new(),
+            by_name: HashMap::new(),
+            found,
+            told: HashSet::new(),
+            inherited: 0,
+            compared: 0,
+        }
+    }
+
     fn take(&mut self, field: &'n Field) {
         let name = field.key.as_str();
         if self.by_name.contains_key(name) {
@@ -189,7 +252,14 @@ impl<'n> File<'_, 'n> {
         };
         match &field.value.value {
             Value::Text(_) => match clause::draft(&field.value, self.text, self.format) {
-                Ok(draft) => raw.says = Says::Clause(draft),
+                Ok(draft) => {
+                    let (mut entry, found) =
+                        clause::entry(&draft, name.to_owned(), raw.span, self.patterns);
+                    entry.notation = Notation::File;
+                    self.told.extend(found.iter().map(|found| (found.kind, found.span)));
+                    self.found.extend(found);
+                    raw.says = Says::Clause { draft, entry: Box::new(entry) };
+                }
                 Err(diagnostic) => self.found.push(diagnostic),
             },
             Value::Map(_) => self.map(&field.value, &mut raw),
@@ -246,7 +316,7 @@ impl<'n> File<'_, 'n> {
     }
 
     fn rules(&mut self, field: &Field) -> Vec<Matcher> {
-        let (matchers, found) = matchers(&field.value, &field.key, self.text);
+        let (matchers, found) = matchers(&field.value, &field.key, self.text, self.patterns);
         self.found.extend(found);
         matchers
     }
@@ -276,7 +346,7 @@ impl<'n> File<'_, 'n> {
         let lists = matches!(name, "backoff" | "jitter");
         let (value, place) = match &field.value.value {
             Value::List(nodes) if lists => self.list(name, nodes, &field.value)?,
-            _ => match fields::scalar(&field.value, self.text) {
+            _ => match fields::scalar(&field.value, self.text, self.format) {
                 Some((value, place))
                     if is_plain(&value) || (lists && is_plain_list(value.trim())) =>
                 {
@@ -294,15 +364,18 @@ impl<'n> File<'_, 'n> {
     /// `[1s, 3s]` of the tree as `[1s, 3s]` of the clause.
     fn list(&mut self, name: &str, nodes: &[Node], node: &Node) -> Option<(String, Place)> {
         let mut value = String::from("[");
-        let mut places = vec![(0, Place::at(node.span.start))];
+        let Span { start, end } = node.span;
+        let mut places = vec![(0, Place::Whole(Span { start, end: start + 1 }))];
         for (at, node) in nodes.iter().enumerate() {
             if at > 0 {
                 value += ", ";
             }
-            match fields::scalar(node, self.text) {
+            match fields::scalar(node, self.text, self.format) {
                 Some((text, place)) if is_plain(&text) => {
                     places.push((value.len(), place));
                     value += &text;
+                    let Span { end, .. } = node.span;
+                    places.push((value.len(), Place::Whole(Span { start: end, end })));
                 }
                 _ => {
                     self.found.push(wrong_type(name, node, self.text, advice(name)));
@@ -310,134 +383,172 @@ impl<'n> File<'_, 'n> {
                 }
             }
         }
+        places.push((value.len(), Place::Whole(Span { start: end, end })));
         value += "]";
-        Some((value, Place::Exact(Alignment::joined(places, node.span.end))))
+        Some((value, Place::joined(places, end)))
     }
 
     /// Every policy with what it extends, in the order of the text.
     fn finish(mut self) -> (Vec<Entry>, Vec<Diagnostic>) {
-        let bases: Vec<_> = (0..self.raw.len()).map(|at| self.base(at)).collect();
+        let names: Vec<&str> = self.raw.iter().map(|raw| raw.name).collect();
+        let bases: Vec<_> = (0..self.raw.len()).map(|at| self.base(at, &names)).collect();
         let mut is_base = vec![false; self.raw.len()];
         for base in bases.iter().flatten() {
             is_base[*base] = true;
         }
-        let mut kept: Vec<Option<Whole>> = vec![None; self.raw.len()];
-        let mut told = HashSet::new();
+        let mut kept = vec![None; self.raw.len()];
         let mut entries = Vec::with_capacity(self.raw.len());
         for at in 0..self.raw.len() {
             let whole = self.complete(at, &bases, &is_base, &mut kept);
-            entries.push(self.entry(at, whole, &mut told));
+            entries.push(self.entry(at, &whole));
         }
         (entries, self.found)
     }
 
     /// Which policy this one extends, now that all are known.
-    fn base(&mut self, at: usize) -> Option<usize> {
+    fn base(&mut self, at: usize, names: &[&str]) -> Option<usize> {
         let (name, node) = self.raw[at].extends?;
         let base = self.by_name.get(name).copied();
         if base.is_none() {
-            let names: Vec<&str> = self.raw.iter().map(|raw| raw.name).collect();
-            self.found.push(unknown_policy("extends", name, node, &names, self.text));
+            self.compared += names.len();
+            let own = self.raw[at].name;
+            let others: Vec<_> = match self.compared {
+                0..=COMPARED_MAX => names.iter().copied().filter(|name| *name != own).collect(),
+                _ => Vec::new(),
+            };
+            self.found.push(unknown_policy("extends", name, node, &others, self.text));
             self.raw[at].refused = true;
         }
         base
     }
 
     /// Goes down what is extended to something that is complete, and comes back up. What others
-    /// extend too is kept.
+    /// extend too is kept, so that it is gone through once.
     fn complete(
         &mut self,
         at: usize,
         bases: &[Option<usize>],
         is_base: &[bool],
-        kept: &mut [Option<Whole>],
-    ) -> Whole {
+        kept: &mut [Option<Rc<Whole>>],
+    ) -> Rc<Whole> {
+        if let Some(done) = &kept[at] {
+            return done.clone();
+        }
         let mut chain = vec![at];
-        let mut whole = Whole::default();
+        let mut passed = HashSet::from([at]);
+        let mut whole = Rc::default();
         while let Some(next) = chain.last().and_then(|last| bases[*last]) {
             if let Some(done) = &kept[next] {
                 whole = done.clone();
                 break;
             }
-            if chain.contains(&next) || chain.len() == EXTENDS_MAX {
-                self.refuse_chain(&chain, next);
-                whole.refused = true;
+            if !passed.insert(next) {
+                self.refuse_circle(&chain, next);
+                whole = Rc::new(Whole::refused());
                 break;
             }
             chain.push(next);
         }
         while let Some(at) = chain.pop() {
-            whole = self.on_top(whole, at);
-            if is_base[at] && kept[at].is_none() {
+            whole = Rc::new(self.on_top(&whole, at));
+            if is_base[at] {
                 kept[at] = Some(whole.clone());
             }
         }
         whole
     }
 
-    fn refuse_chain(&mut self, chain: &[usize], next: usize) {
-        let last = chain.last().copied().unwrap_or(next);
-        let span = self.raw[last].extends.map_or(self.raw[last].span, |(_, node)| node.span);
-        if !chain.contains(&next) {
-            let message = format!("this extends more than {EXTENDS_MAX} policies in a row");
-            return self.found.push(Diagnostic::new(Kind::TooLarge, span, message));
-        }
+    fn refuse_circle(&mut self, chain: &[usize], next: usize) {
         let circle = chain.iter().skip_while(|at| **at != next).chain([&next]);
-        let names: Vec<_> = circle.map(|at| excerpt(self.raw[*at].name)).collect();
+        let mut names: Vec<_> = circle.map(|at| excerpt(self.raw[*at].name)).collect();
+        if names.len() > 8 {
+            names.splice(7..names.len() - 1, ["…".to_owned()]);
+        }
+        let last = chain.last().copied().unwrap_or(next);
+        let span = self.place_of_extends(last);
         let message = format!("this extends itself: {}", names.join(" extends "));
         self.found.push(Diagnostic::new(Kind::CircularExtends, span, message));
     }
 
-    fn on_top(&self, base: Whole, at: usize) -> Whole {
+    fn place_of_extends(&self, at: usize) -> Span {
+        self.raw[at].extends.map_or(self.raw[at].span, |(_, node)| node.span)
+    }
+
+    fn on_top(&mut self, base: &Whole, at: usize) -> Whole {
+        if let Says::Clause { draft, entry } = &self.raw[at].says {
+            let mut options = draft.options();
+            options.retain(|option| !RULES.contains(&option.name.as_str()));
+            return Whole {
+                options,
+                retry_on: entry.retry_on.clone(),
+                stop_on: entry.stop_on.clone(),
+                refused: entry.policy.is_none(),
+                extends: 0,
+            };
+        }
+        self.inherited = self.inherited.saturating_add(base.size());
+        if base.extends == EXTENDS_MAX || self.inherited > INHERITED_MAX {
+            self.refuse_heir(base, at);
+            return Whole::refused();
+        }
         let raw = &self.raw[at];
-        match &raw.says {
-            Says::Clause(draft) => {
-                let read = draft.read();
-                let mut options = draft.options();
-                options.retain(|option| !RULES.contains(&option.name.as_str()));
-                let refused = read.policy.is_none();
-                Whole { options, retry_on: read.retry_on, stop_on: read.stop_on, refused }
-            }
-            Says::Options { options, ordered } => Whole {
-                options: overlay(base.options, options.clone(), *ordered),
-                retry_on: raw.retry_on.clone().unwrap_or(base.retry_on),
-                stop_on: raw.stop_on.clone().unwrap_or(base.stop_on),
-                refused: raw.refused || base.refused,
-            },
+        let Says::Options { options, ordered } = &raw.says else { return Whole::refused() };
+        Whole {
+            options: overlay(base.options.clone(), options.clone(), *ordered),
+            retry_on: raw.retry_on.clone().unwrap_or_else(|| base.retry_on.clone()),
+            stop_on: raw.stop_on.clone().unwrap_or_else(|| base.stop_on.clone()),
+            refused: raw.refused || base.refused,
+            extends: if raw.extends.is_some() { base.extends + 1 } else { 0 },
         }
     }
 
-    fn entry(&mut self, at: usize, whole: Whole, told: &mut HashSet<(Kind, Span)>) -> Entry {
+    /// Says why a policy may not extend another, if that one is not refused for its own reasons.
+    fn refuse_heir(&mut self, base: &Whole, at: usize) {
+        if base.refused {
+            return;
+        }
+        let message = if base.extends == EXTENDS_MAX {
+            format!("this extends more than {EXTENDS_MAX} policies in a row")
+        } else {
+            format!("policies take over more than {INHERITED_MAX} bytes from one another")
+        };
+        let place = self.place_of_extends(at);
+        self.found.push(Diagnostic::new(Kind::TooLarge, place, message));
+    }
+
+    fn entry(&mut self, at: usize, whole: &Whole) -> Entry {
         let raw = &self.raw[at];
-        if let Says::Clause(draft) = &raw.says {
-            let (mut entry, found) = clause::entry(draft, raw.name.to_owned(), raw.span);
-            told.extend(found.iter().map(|found| (found.kind, found.span)));
-            self.found.extend(found);
-            entry.notation = Notation::File;
-            return entry;
+        if let Says::Clause { entry, .. } = &raw.says {
+            return Entry::clone(entry);
         }
         let mut draft = Draft::new(self.format, &[]);
         for option in &whole.options {
             draft.option(option);
         }
-        let mut read = draft.read();
-        let found = std::mem::take(&mut read.diagnostics);
-        if whole.refused {
-            // What the core says of a draft with holes in it would be about the holes.
-            read.policy = None;
-        } else {
-            for mut found in found {
-                if found.span.start < raw.span.start || found.span.end > raw.span.end {
-                    found = found.note(format!("in `{}`, which extends this", excerpt(raw.name)));
-                }
-                // What stands in a policy that this one extends has been told of that one.
-                if told.insert((found.kind, found.span)) {
-                    self.found.push(found);
-                }
+        let ruled = !whole.retry_on.is_empty() || !whole.stop_on.is_empty();
+        if whole.options.is_empty() && ruled {
+            draft.plain("attempts", "1", raw.span);
+        }
+        let empty = draft.clause().is_empty();
+        if empty && !whole.refused {
+            let message = "this policy says nothing; write for example retry: 3, delay: 1s";
+            self.found.push(Diagnostic::new(Clause::Syntax, raw.span, message));
+        }
+        let mut read = draft.read(self.patterns);
+        if empty || whole.refused {
+            read.refuse();
+        }
+        for mut found in std::mem::take(&mut read.diagnostics) {
+            if found.span.start < raw.span.start || found.span.end > raw.span.end {
+                found = found.note(format!("in `{}`, which extends this", excerpt(raw.name)));
+            }
+            // What stands in a policy that this one extends has been told of that one.
+            if self.told.insert((found.kind, found.span)) {
+                self.found.push(found);
             }
         }
         let entry = Entry::new(raw.name.to_owned(), Notation::File, raw.span, draft.clause(), read);
-        entry.rules(whole.retry_on, whole.stop_on)
+        entry.rules(whole.retry_on.clone(), whole.stop_on.clone())
     }
 }
 

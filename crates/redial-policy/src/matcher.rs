@@ -1,12 +1,13 @@
 //! Which errors are worth another attempt, by the text of the error.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use redial_core::clause::Kind as Clause;
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
 use crate::diagnostic::{Diagnostic, Kind, Span};
-use crate::fields::nearest;
+use crate::fields::{excerpt, nearest};
 
 /// A condition on an error. Several are an *or*; an empty list retries everything.
 ///
@@ -35,6 +36,12 @@ pub enum Matcher {
 }
 
 const NAMES: [&str; 4] = ["network", "timeout", "server_error", "rate_limit"];
+
+/// An error message to look for is a line; what takes more to describe is an attack.
+const PATTERN_MAX: usize = 1024;
+const COMPILED_MAX: usize = 1 << 20;
+const NESTING_MAX: u32 = 32;
+
 const KNOWN: &str = "use network, timeout, server_error, rate_limit or pattern: \"…\"";
 
 impl Matcher {
@@ -49,13 +56,18 @@ impl Matcher {
         }
     }
 
-    /// A regular expression.
+    /// A regular expression of at most 1024 bytes.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, where it does not compile.
+    /// What is wrong with it, where it does not compile, or to more than 1 MiB.
     pub fn pattern(pattern: &str) -> Result<Self, regex::Error> {
-        Regex::new(pattern).map(Self::Pattern)
+        if pattern.len() > PATTERN_MAX {
+            let reason = format!("it has {} bytes, and {PATTERN_MAX} at most", pattern.len());
+            return Err(regex::Error::Syntax(reason));
+        }
+        let mut builder = RegexBuilder::new(pattern);
+        builder.size_limit(COMPILED_MAX).nest_limit(NESTING_MAX).build().map(Self::Pattern)
     }
 
     /// Whether an error with this text matches.
@@ -109,14 +121,21 @@ impl fmt::Display for Matcher {
 
 /// In quotes of the kind that it does not contain; where it has both, one of them as its code.
 fn quote(pattern: &str) -> String {
-    match (pattern.contains('"'), pattern.contains('\'')) {
-        (false, _) => format!("\"{pattern}\""),
-        (true, false) => format!("'{pattern}'"),
-        (true, true) => {
-            let escaped = pattern.replace("\\\"", "\"").replace('"', "\\x22");
-            format!("\"{escaped}\"")
+    let quote = if pattern.contains('"') && !pattern.contains('\'') { '\'' } else { '"' };
+    let mut quoted = String::from(quote);
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        let escaped = if character == '\\' { characters.next() } else { None };
+        match (character, escaped) {
+            (_, Some(next)) if next == quote => quoted += "\\x22",
+            (_, Some(next)) => quoted.extend([character, next]),
+            (same, None) if same == quote => quoted += "\\x22",
+            ('\0', None) => quoted += "\\x00",
+            (other, None) => quoted.push(other),
         }
     }
+    quoted.push(quote);
+    quoted
 }
 
 /// Several as a clause writes them: `[network, timeout]`.
@@ -126,11 +145,16 @@ pub(crate) fn list(matchers: &[Matcher]) -> String {
 }
 
 /// Reads `[network, pattern: "…"]`, or one matcher without brackets, from `span` of a clause.
-pub(crate) fn parse(clause: &str, span: Span, option: &str) -> (Vec<Matcher>, Vec<Diagnostic>) {
+pub(crate) fn parse(
+    clause: &str,
+    span: Span,
+    option: &str,
+    patterns: &mut Patterns,
+) -> (Vec<Matcher>, Vec<Diagnostic>) {
     let mut matchers = Vec::new();
     let mut diagnostics = Vec::new();
     for item in items(clause, span) {
-        match one(clause, item, option) {
+        match one(clause, item, option, patterns) {
             Ok(matcher) => matchers.push(matcher),
             Err(diagnostic) => diagnostics.push(diagnostic),
         }
@@ -138,48 +162,58 @@ pub(crate) fn parse(clause: &str, span: Span, option: &str) -> (Vec<Matcher>, Ve
     (matchers, diagnostics)
 }
 
-/// The places between the commas.
+/// The places between the commas, without the white space and the comments around them.
 fn items(clause: &str, span: Span) -> Vec<Span> {
     let text = span.of(clause);
-    let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    let start = span.start + usize::from(inside.is_some());
-    let inside = inside.unwrap_or(text);
+    let bracketed = text.starts_with('[') && text.ends_with(']') && text.len() > 1;
+    let list = match bracketed {
+        true => Span { start: span.start + 1, end: span.end - 1 },
+        false => span,
+    };
     let mut items = Vec::new();
-    let mut from = 0;
-    let mut quote = None;
-    let mut escaped = false;
-    for (at, character) in inside.char_indices().chain([(inside.len(), ',')]) {
-        match (quote, character) {
-            _ if escaped => escaped = false,
-            (Some(_), '\\') => escaped = true,
-            (Some(open), _) if open == character => quote = None,
-            (None, '"' | '\'') => quote = Some(character),
-            (None, ',') => {
-                let item = &inside[from..at];
-                let lead = item.len() - item.trim_start().len();
-                let begin = start + from + lead;
-                items.push(Span { start: begin, end: begin + item.trim().len() });
-                from = at + 1;
+    let mut item: Option<Span> = None;
+    let mut characters = list.of(clause).char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        let at = list.start + at;
+        match character {
+            ',' => items.push(item.take().unwrap_or(Span { start: at, end: at })),
+            '#' => while characters.next_if(|(_, next)| *next != '\n').is_some() {},
+            _ if character.is_whitespace() => {}
+            _ => {
+                let mut end = at + character.len_utf8();
+                if let '"' | '\'' = character {
+                    let mut escaped = false;
+                    for (at, next) in characters.by_ref() {
+                        end = list.start + at + next.len_utf8();
+                        if next == character && !escaped {
+                            break;
+                        }
+                        escaped = next == '\\' && !escaped;
+                    }
+                }
+                item.get_or_insert(Span { start: at, end }).end = end;
             }
-            _ => {}
         }
     }
-    match items.as_slice() {
-        // `[]` is an empty list, not a list of nothing.
-        [only] if only.start == only.end => Vec::new(),
-        _ => items,
+    // `[]` is an empty list, not a list of nothing.
+    if item.is_some() || !items.is_empty() {
+        items.push(item.unwrap_or(Span { start: list.end, end: list.end }));
     }
+    items
 }
 
-fn one(clause: &str, span: Span, option: &str) -> Result<Matcher, Diagnostic> {
+fn one(
+    clause: &str,
+    span: Span,
+    option: &str,
+    patterns: &mut Patterns,
+) -> Result<Matcher, Diagnostic> {
     let text = span.of(clause);
     if let Some(matcher) = Matcher::named(text) {
         return Ok(matcher);
     }
-    let Some(value) = text.strip_prefix("pattern").map(str::trim_start) else {
-        return Err(unknown(text, span, option));
-    };
-    let Some(value) = value.strip_prefix(':').map(str::trim_start) else {
+    let value = text.strip_prefix("pattern").map(str::trim_start);
+    let Some(value) = value.and_then(|rest| rest.strip_prefix(':')).map(str::trim_start) else {
         return Err(unknown(text, span, option));
     };
     let place = Span { start: span.end - value.len(), end: span.end };
@@ -188,9 +222,10 @@ fn one(clause: &str, span: Span, option: &str) -> Result<Matcher, Diagnostic> {
     });
     match unquoted {
         Some((text, quote)) => {
-            compile(&text.replace(&format!("\\{quote}"), &quote.to_string()), place)
+            patterns.compile(&text.replace(&format!("\\{quote}"), &quote.to_string()), place)
         }
         None => {
+            let value = excerpt(value);
             let message = format!("{option}: a pattern is written in quotes: pattern: \"{value}\"");
             Err(Diagnostic::new(Clause::WrongType, place, message))
         }
@@ -199,32 +234,59 @@ fn one(clause: &str, span: Span, option: &str) -> Result<Matcher, Diagnostic> {
 
 /// A matcher that is not known, with the nearest that is.
 pub(crate) fn unknown(text: &str, span: Span, option: &str) -> Diagnostic {
+    let shown = excerpt(text);
     match nearest(text, &NAMES) {
         Some(meant) => {
-            let message = format!("{option}: `{text}` is not known; did you mean `{meant}`?");
+            let message = format!("{option}: `{shown}` is not known; did you mean `{meant}`?");
             Diagnostic::new(Clause::WrongType, span, message).fix(span, meant, true)
         }
         None => {
-            let message = format!("{option}: `{text}` is not known; {KNOWN}");
+            let message = format!("{option}: `{shown}` is not known; {KNOWN}");
             Diagnostic::new(Clause::WrongType, span, message)
         }
     }
 }
 
-/// A pattern, or what is wrong with it in one line.
-pub(crate) fn compile(pattern: &str, place: Span) -> Result<Matcher, Diagnostic> {
-    Matcher::pattern(pattern).map_err(|error| {
-        let reason = match error {
-            regex::Error::Syntax(drawn) => {
-                let last = drawn.lines().last().unwrap_or_default();
-                last.trim_start_matches("error: ").to_owned()
-            }
-            regex::Error::CompiledTooBig(limit) => {
-                format!("it compiles to more than {limit} bytes")
-            }
-            other => other.to_string(),
-        };
-        let message = format!("`{pattern}` is not a regular expression: {reason}");
-        Diagnostic::new(Kind::BadPattern, place, message)
-    })
+/// The patterns of one text. Each is compiled once, however often it is there.
+#[derive(Default)]
+pub(crate) struct Patterns {
+    compiled: HashMap<String, Result<Matcher, String>>,
+    /// How many bytes they have, short ones counted as more than they have.
+    size: usize,
+}
+
+impl Patterns {
+    /// Enough for 256 short ones; it takes two seconds at worst to compile these.
+    const SIZE_MAX: usize = 16 << 10;
+    const SIZE_MIN: usize = 64;
+
+    /// A pattern, or what is wrong with it in one line.
+    pub(crate) fn compile(&mut self, pattern: &str, place: Span) -> Result<Matcher, Diagnostic> {
+        if !self.compiled.contains_key(pattern) {
+            self.size += pattern.len().clamp(Self::SIZE_MIN, PATTERN_MAX);
+        }
+        if self.size > Self::SIZE_MAX {
+            let message = "there are more patterns before this one than are read in one text";
+            return Err(Diagnostic::new(Kind::TooLarge, place, message));
+        }
+        let compiled = self.compiled.entry(pattern.to_owned());
+        compiled.or_insert_with(|| Matcher::pattern(pattern).map_err(reason)).clone().map_err(
+            |reason| {
+                let pattern = excerpt(pattern);
+                let message = format!("`{pattern}` is not a regular expression: {reason}");
+                Diagnostic::new(Kind::BadPattern, place, message)
+            },
+        )
+    }
+}
+
+fn reason(error: regex::Error) -> String {
+    match error {
+        regex::Error::Syntax(drawn) => {
+            let last = drawn.lines().last().unwrap_or_default();
+            last.trim_start_matches("error: ").to_owned()
+        }
+        regex::Error::CompiledTooBig(limit) => format!("it compiles to more than {limit} bytes"),
+        other => other.to_string(),
+    }
 }

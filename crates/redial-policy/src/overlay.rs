@@ -40,12 +40,13 @@ pub(crate) fn overlay(base: Vec<Written>, over: Vec<Written>, ordered: bool) -> 
         options.retain(|option| !CHAIN.contains(&option.name.as_str()));
     }
     drop_unused(&mut options, &over);
+    let is_count = |option: &Written| COUNTS.contains(&option.name.as_str());
+    if over.iter().any(is_count) {
+        options.retain(|option| !is_count(option));
+    }
     for written in over {
         let name = written.name.as_str();
-        let same = |option: &Written| {
-            option.name == name
-                || (COUNTS.contains(&name) && COUNTS.contains(&option.name.as_str()))
-        };
+        let same = |option: &Written| option.name == name;
         let appended = ordered && CHAIN.contains(&name);
         match options.iter().position(same).filter(|_| !appended) {
             Some(at) => {

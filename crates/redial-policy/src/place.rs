@@ -1,7 +1,11 @@
 //! From a place in a value to its place in the file: a string in a file may be quoted, escaped,
 //! indented or folded, and a finding in it must still point at the very byte.
 
+use std::rc::Rc;
+
+use crate::Format;
 use crate::diagnostic::Span;
+use crate::tree::Node;
 
 /// Where the bytes of a piece of text come from.
 #[derive(Clone, Debug)]
@@ -13,6 +17,29 @@ pub(crate) enum Place {
 }
 
 impl Place {
+    /// A string of a tree, as it is written in the file.
+    pub(crate) fn of_string(value: &str, node: &Node, text: &str, format: Format) -> Self {
+        Self::Exact(Alignment::new(value, Raw::new(node.span.of(text), format), node.span))
+    }
+
+    /// Pieces one after the other, each with the byte of the value that it starts at.
+    pub(crate) fn joined(pieces: Vec<(usize, Self)>, end: usize) -> Self {
+        let mut runs = Vec::new();
+        for (from, place) in pieces {
+            match place {
+                Self::Whole(span) => runs.push(Run::other(from, span.start, span.end)),
+                Self::Exact(alignment) => runs.extend(alignment.runs_from(from)),
+            }
+        }
+        Self::Exact(Alignment { runs: runs.into(), skipped: 0, end })
+    }
+
+    /// A piece of the file itself, byte for byte.
+    pub(crate) fn at(start: usize) -> Self {
+        let runs = Rc::new([Run::same(0, start)]);
+        Self::Exact(Alignment { runs, skipped: 0, end: usize::MAX })
+    }
+
     /// Where `start..end` of the piece is in the file.
     pub(crate) fn of(&self, start: usize, end: usize) -> Span {
         match self {
@@ -22,83 +49,90 @@ impl Place {
     }
 
     /// The place of the rest of the piece, from one of its bytes on.
-    pub(crate) fn from(self, at: usize) -> Self {
-        match self {
-            Self::Exact(Alignment { runs, end }) if at > 0 => {
-                let after = runs.partition_point(|run| run.from <= at).saturating_sub(1);
-                let runs = runs[after..].iter().map(|run| match at.checked_sub(run.from) {
-                    Some(skipped) => Run { from: 0, file: run.file + skipped },
-                    None => Run { from: run.from - at, file: run.file },
-                });
-                Self::Exact(Alignment { runs: runs.collect(), end })
-            }
-            other => other,
+    pub(crate) fn from(mut self, at: usize) -> Self {
+        if let Self::Exact(alignment) = &mut self {
+            alignment.skipped += at;
         }
-    }
-
-    /// A piece of the file itself, byte for byte.
-    pub(crate) fn at(start: usize) -> Self {
-        Self::Exact(Alignment { runs: vec![Run { from: 0, file: start }], end: usize::MAX })
+        self
     }
 }
 
-/// Pieces of a value that are the same in the file, in order.
+/// Pieces of a value and where they are in the file, in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Alignment {
-    runs: Vec<Run>,
+    /// Shared, since the options of one long clause all come from it.
+    runs: Rc<[Run]>,
+    /// How many bytes of the value come before what this is the place of.
+    skipped: usize,
     /// Where the value ends in the file.
     end: usize,
 }
 
-/// From this byte of the value on, it is the same as from this byte of the file on.
+/// What the value from one of its bytes on, up to the next run, is in the file.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     from: usize,
     file: usize,
+    /// Where this ends in the file, if it is written there in other characters: an escape.
+    written_to: Option<usize>,
+}
+
+impl Run {
+    const fn same(from: usize, file: usize) -> Self {
+        Self { from, file, written_to: None }
+    }
+
+    const fn other(from: usize, file: usize, end: usize) -> Self {
+        Self { from, file, written_to: Some(end) }
+    }
+
+    /// Whether the byte `from` of the value, at `file`, goes on with this run.
+    fn goes_on(&self, from: usize, file: usize) -> bool {
+        self.written_to.is_none() && self.file + (from - self.from) == file
+    }
 }
 
 impl Alignment {
-    /// Finds each character of `value` in `raw`, the way it is written in the file at `start`.
-    pub(crate) fn new(value: &str, raw: &str, start: usize) -> Self {
-        let mut raw_rest = Raw::new(raw);
+    /// Finds each character of `value` in the way it is written in the file, at `place`.
+    fn new(value: &str, mut raw: Raw<'_>, place: Span) -> Self {
         let mut runs: Vec<Run> = Vec::new();
         for (from, character) in value.char_indices() {
-            let file = start + raw_rest.find(character);
-            let follows = runs.last().is_some_and(|run| run.file + (from - run.from) == file);
-            if !follows {
-                runs.push(Run { from, file });
+            let at = raw.find(character);
+            let file = place.start + at.start;
+            if at.end - at.start != character.len_utf8() {
+                runs.push(Run::other(from, file, place.start + at.end));
+            } else if !runs.last().is_some_and(|run| run.goes_on(from, file)) {
+                runs.push(Run::same(from, file));
             }
         }
-        Self { runs, end: start + raw.len() }
+        Self { runs: runs.into(), skipped: 0, end: place.end }
     }
 
-    /// Pieces one after the other, each with the byte of the value that it starts at.
-    pub(crate) fn joined(pieces: Vec<(usize, Place)>, end: usize) -> Self {
-        let mut runs = Vec::new();
-        for (from, place) in pieces {
-            match place {
-                Place::Whole(span) => runs.push(Run { from, file: span.start }),
-                Place::Exact(alignment) => {
-                    let shifted = |run: Run| Run { from: from + run.from, file: run.file };
-                    runs.extend(alignment.runs.into_iter().map(shifted));
-                }
-            }
-        }
-        Self { runs, end }
+    /// The runs of a piece that starts at this byte of something larger.
+    fn runs_from(&self, from: usize) -> impl Iterator<Item = Run> {
+        let shift = move |run: &Run| Run { from: from + run.from, ..*run };
+        self.runs.iter().map(shift)
     }
 
-    fn byte(&self, at: usize) -> usize {
+    fn run(&self, at: usize) -> Option<Run> {
         let after = self.runs.partition_point(|run| run.from <= at);
-        match after.checked_sub(1).map(|last| self.runs[last]) {
-            Some(run) => (run.file + (at - run.from)).min(self.end),
-            None => self.end,
-        }
+        after.checked_sub(1).map(|last| self.runs[last])
     }
 
     fn span(&self, start: usize, end: usize) -> Span {
-        let first = self.byte(start);
-        let last = if end > start { self.byte(end - 1) + 1 } else { first };
-        Span { start: first, end: last.clamp(first, self.end.max(first)) }
+        let (start, end) = (start + self.skipped, end + self.skipped);
+        let first = self.run(start).map_or(self.end, |run| match run.written_to {
+            Some(_) => run.file,
+            None => run.file + (start - run.from),
+        });
+        let last = match self.run(end.saturating_sub(1)) {
+            Some(run) if end > start => {
+                run.written_to.unwrap_or_else(|| run.file + (end - run.from))
+            }
+            _ => first,
+        };
+        let first = first.min(self.end);
+        Span { start: first, end: last.clamp(first, self.end) }
     }
 }
 
@@ -106,78 +140,102 @@ impl Alignment {
 struct Raw<'t> {
     text: &'t str,
     at: usize,
-    quote: Option<u8>,
+    format: Format,
+    style: Style,
+}
+
+/// What in the text stands for something else.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Plain,
+    /// In double quotes: escapes.
+    Escaped,
+    /// In YAML's single quotes: a doubled quote.
+    Doubled,
 }
 
 impl<'t> Raw<'t> {
-    fn new(text: &'t str) -> Self {
-        let first = text.bytes().next();
-        match first {
-            Some(quote @ (b'"' | b'\'')) => {
-                let triple = [quote; 3];
-                let opening =
-                    if text.as_bytes().starts_with(&triple) && text.len() >= 6 { 3 } else { 1 };
-                Self { text, at: opening, quote: Some(quote) }
-            }
+    fn new(text: &'t str, format: Format) -> Self {
+        let triple = text.starts_with("\"\"\"") || text.starts_with("'''");
+        let opening = if format == Format::Toml && triple && text.len() >= 6 { 3 } else { 1 };
+        let (at, style) = match text.bytes().next() {
+            Some(b'"') => (opening, Style::Escaped),
+            Some(b'\'') if format == Format::Toml => (opening, Style::Plain),
+            Some(b'\'') => (1, Style::Doubled),
             // A block scalar starts on the line after its header.
             Some(b'|' | b'>') => {
-                let header = text.find('\n').map_or(text.len(), |newline| newline + 1);
-                Self { text, at: header, quote: None }
+                (text.find('\n').map_or(text.len(), |newline| newline + 1), Style::Plain)
             }
-            _ => Self { text, at: 0, quote: None },
-        }
+            _ => (0, Style::Plain),
+        };
+        Self { text, at, format, style }
     }
 
     /// Where the next `wanted` is written; goes past it. White space that was folded away, and
     /// whatever else is only there for the writing, is passed over.
-    fn find(&mut self, wanted: char) -> usize {
+    fn find(&mut self, wanted: char) -> Span {
         while let Some(next) = self.text[self.at..].chars().next() {
-            let at = self.at;
-            if next == '\\' && self.quote == Some(b'"') {
-                self.at += escape_length(&self.text[at..]);
-                if !self.text[at + 1..].starts_with(['\n', '\r']) {
-                    return at;
+            let start = self.at;
+            let rest = &self.text[start..];
+            let found = match next {
+                '\\' if self.style == Style::Escaped => {
+                    let continued = continuation(rest, self.format);
+                    self.at += continued.unwrap_or_else(|| escape(rest));
+                    continued.is_none()
                 }
-            } else if next == wanted {
-                self.at += next.len_utf8();
-                if wanted == '\''
-                    && self.quote == Some(b'\'')
-                    && self.text[self.at..].starts_with('\'')
-                {
+                '\'' if wanted == next && self.style == Style::Doubled => {
+                    self.at += if rest.starts_with("''") { 2 } else { 1 };
+                    true
+                }
+                // A line that was folded into the one before it.
+                '\n' if wanted == ' ' && self.format == Format::Yaml => {
                     self.at += 1;
+                    true
                 }
-                return at;
-            } else if wanted == ' ' && next == '\n' {
-                self.at += 1 + blanks(&self.text[at + 1..]);
-                return at;
-            } else {
-                self.at += next.len_utf8();
+                _ => {
+                    self.at += next.len_utf8();
+                    next == wanted
+                }
+            };
+            if found {
+                return Span { start, end: self.at };
             }
         }
-        self.at
+        Span { start: self.at, end: self.at }
     }
 }
 
-fn blanks(text: &str) -> usize {
-    text.len() - text.trim_start_matches([' ', '\t']).len()
+/// A backslash that takes the end of its line, and the indentation of the next, out of the value:
+/// how long that is.
+fn continuation(text: &str, format: Format) -> Option<usize> {
+    let after = match format {
+        Format::Toml => text[1..].trim_start_matches([' ', '\t']),
+        _ => &text[1..],
+    };
+    let line = after.strip_prefix('\r').unwrap_or(after).strip_prefix('\n')?;
+    let next = match format {
+        Format::Toml => line.trim_start(),
+        _ => line.trim_start_matches([' ', '\t']),
+    };
+    Some(text.len() - next.len())
 }
 
-/// How long an escape sequence is, the backslash included. One that continues a line takes the
-/// indentation of the next with it.
-fn escape_length(text: &str) -> usize {
-    let mut characters = text.chars();
-    characters.next();
+/// How long an escape sequence is, the backslash included.
+fn escape(text: &str) -> usize {
+    let mut characters = text.chars().skip(1);
     let length = match characters.next() {
         None => 1,
         Some('x') => 4,
+        // Half of a character of JSON: the other half follows.
+        Some('u') if is_half(text) && text[6..].starts_with("\\u") => 12,
         Some('u') => 6,
         Some('U') => 10,
-        Some('\n') => 2 + blanks(&text[2..]),
         Some(other) => 1 + other.len_utf8(),
     };
-    let mut end = length.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    end
+    (0..=length.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0)
+}
+
+fn is_half(escape: &str) -> bool {
+    let code = escape.get(2..6).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    code.is_some_and(|code| (0xd800..0xdc00).contains(&code))
 }

@@ -92,12 +92,20 @@ impl Plan {
 
     /// The waits of a call that fails every time, over the delays that can be reached.
     pub fn total_wait(&self) -> Total {
-        let Some(count) = self.policy.reachable() else {
-            let limit = self.wait_limit();
-            return Total { least: limit.unwrap_or_default(), mean: limit, greatest: limit };
-        };
-        let sum = self.policy.total_of(count);
-        let limited = |wait: Duration| self.wait_limit().map_or(wait, |limit| wait.min(limit));
+        let count = self.policy.reachable();
+        let sum = self.policy.total_of(count.unwrap_or(u32::MAX));
+        let limit = self.wait_limit();
+        let limited = |wait: Duration| limit.map_or(wait, |limit| wait.min(limit));
+        if count.is_none() {
+            // Waits without end come to the limit, unless there is nothing to add in the end.
+            let last = self.policy.forecast(u32::MAX);
+            let total = |sum, last| if last > Duration::ZERO { limit } else { Some(limited(sum)) };
+            return Total {
+                least: total(sum.least, last.least).unwrap_or_default(),
+                mean: total(sum.mean, last.mean),
+                greatest: total(sum.greatest, last.greatest),
+            };
+        }
         Total {
             least: sum.least,
             mean: Some(limited(sum.mean)),
@@ -111,8 +119,13 @@ impl Plan {
         let waits = self.total_wait();
         let attempts = self.policy.reachable().map(|delays| u64::from(delays) + 1);
         let running = match (self.timeout, attempts) {
-            (None, _) => Some(Duration::ZERO),
+            (None, Some(_)) => Some(Duration::ZERO),
             (Some(timeout), Some(attempts)) => Some(times(timeout, attempts)),
+            // Waits without end get to the limit, if they are any.
+            (None, None) => {
+                let waits = self.policy.forecast(u32::MAX).greatest > Duration::ZERO;
+                waits.then_some(Duration::ZERO)
+            }
             (Some(_), None) => None,
         };
         let latest = waits.greatest.zip(running).map(|(wait, run)| wait.saturating_add(run));

@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Notation};
 use crate::draft::{Draft, Vocabulary, Written};
 use crate::fields::{excerpt, inside_quotes, known, nearest, wrong_type};
-use crate::matcher::{self, Matcher};
+use crate::matcher::{self, Matcher, Patterns};
 use crate::place::Place;
 use crate::tree::{Field, Node, Value};
 
@@ -53,6 +53,7 @@ pub(crate) fn read(
     path: String,
     text: &str,
     format: Format,
+    patterns: &mut Patterns,
 ) -> (Entry, Vec<Diagnostic>) {
     let mut config = Config {
         text,
@@ -60,32 +61,33 @@ pub(crate) fn read(
         diagnostics: Vec::new(),
         draft: Draft::new(format, VOCABULARY),
         retry_on: Vec::new(),
+        patterns,
     };
     if !matches!(node.value, Value::Map(_)) {
         let advice = "use a map such as {attempts: 5, initial_delay: \"1s\"}";
         config.diagnostics.push(wrong_type("retry_config", node, text, advice));
     }
     config.read(node);
-    let mut read = config.draft.read();
-    // What the core says of a draft with holes in it would be about the holes.
-    match config.diagnostics.iter().any(|found| !found.is_warning()) {
-        true => read.policy = None,
-        false => config.diagnostics.append(&mut read.diagnostics),
+    let mut read = config.draft.read(config.patterns);
+    if config.diagnostics.iter().any(|found| !found.is_warning()) {
+        read.refuse();
     }
+    config.diagnostics.append(&mut read.diagnostics);
     let entry = Entry::new(path, Notation::RetryConfig, node.span, config.draft.clause(), read);
     (entry.rules(config.retry_on, Vec::new()), config.diagnostics)
 }
 
-struct Config<'t> {
+struct Config<'t, 'p> {
     text: &'t str,
     /// Where to point for what is not written.
     place: Span,
     diagnostics: Vec<Diagnostic>,
     draft: Draft,
     retry_on: Vec<Matcher>,
+    patterns: &'p mut Patterns,
 }
 
-impl Config<'_> {
+impl Config<'_, '_> {
     fn read(&mut self, node: &Node) {
         let fields =
             known(node, "retry_config", &FIELDS, &ELSEWHERE, self.text, &mut self.diagnostics);
@@ -101,15 +103,14 @@ impl Config<'_> {
         let cap = self.duration_or(field("max_delay"), "30s");
         self.option("max_delay", cap);
         self.jitter(field("jitter"), field("jitter_factor"));
-        if let Some(field) = field("retry_budget") {
-            if !matches!(field.value.value, Value::Null) {
-                if let Some(budget) = self.duration("retry_budget", &field.value) {
-                    self.option("wait_budget", (budget, Place::Whole(field.value.span)));
-                }
-            }
+        if let Some(field) = field("retry_budget")
+            && !matches!(field.value.value, Value::Null)
+            && let Some(budget) = self.duration("retry_budget", &field.value)
+        {
+            self.option("wait_budget", (budget, Place::Whole(field.value.span)));
         }
         if let Some(field) = field("retry_on") {
-            let (matchers, found) = matchers(&field.value, "retry_on", self.text);
+            let (matchers, found) = matchers(&field.value, "retry_on", self.text, self.patterns);
             self.retry_on = matchers;
             self.diagnostics.extend(found);
         }
@@ -155,7 +156,7 @@ impl Config<'_> {
                 self.refuse(Clause::Negative, node.span, message);
                 return None;
             }
-            Value::Number(number) => {
+            Value::Number(number) if is_decimal(number) => {
                 let message = format!(
                     "{field}: `{number}` has no unit; write \"{number}s\" or \"{number}ms\""
                 );
@@ -216,7 +217,9 @@ impl Config<'_> {
             }
         }
         if !node.has("secs") && !node.has("nanos") {
-            self.wrong(field, node, DURATION);
+            if node.fields().is_empty() {
+                self.wrong(field, node, DURATION);
+            }
             return None;
         }
         let [seconds, nanos] = parts;
@@ -434,12 +437,21 @@ fn strategy(node: &Node) -> Option<(&str, Span, Option<&Node>)> {
     }
 }
 
+fn is_decimal(number: &str) -> bool {
+    number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
 fn is_whole(number: &str) -> bool {
     number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// `[network, {pattern: "…"}]`
-pub(crate) fn matchers(node: &Node, option: &str, text: &str) -> (Vec<Matcher>, Vec<Diagnostic>) {
+pub(crate) fn matchers(
+    node: &Node,
+    option: &str,
+    text: &str,
+    patterns: &mut Patterns,
+) -> (Vec<Matcher>, Vec<Diagnostic>) {
     let mut matchers = Vec::new();
     let mut diagnostics = Vec::new();
     let Value::List(nodes) = &node.value else {
@@ -447,7 +459,7 @@ pub(crate) fn matchers(node: &Node, option: &str, text: &str) -> (Vec<Matcher>, 
         return (matchers, vec![wrong_type(option, node, text, advice)]);
     };
     for node in nodes {
-        match one_matcher(node, option, text) {
+        match one_matcher(node, option, text, patterns) {
             Ok(matcher) => matchers.push(matcher),
             Err(diagnostic) => diagnostics.push(diagnostic),
         }
@@ -455,7 +467,12 @@ pub(crate) fn matchers(node: &Node, option: &str, text: &str) -> (Vec<Matcher>, 
     (matchers, diagnostics)
 }
 
-fn one_matcher(node: &Node, option: &str, text: &str) -> Result<Matcher, Diagnostic> {
+fn one_matcher(
+    node: &Node,
+    option: &str,
+    text: &str,
+    patterns: &mut Patterns,
+) -> Result<Matcher, Diagnostic> {
     const ADVICE: &str = "use network, timeout, server_error, rate_limit or {pattern: \"…\"}";
     match &node.value {
         Value::Text(name) => {
@@ -472,7 +489,7 @@ fn one_matcher(node: &Node, option: &str, text: &str) -> Result<Matcher, Diagnos
             [Field { key, value: Node { value: Value::Text(pattern), span }, .. }]
                 if key == "pattern" =>
             {
-                matcher::compile(pattern, *span)
+                patterns.compile(pattern, *span)
             }
             _ => Err(wrong_type(option, node, text, ADVICE)),
         },

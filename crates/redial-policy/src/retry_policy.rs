@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Notation};
 use crate::draft::{Draft, Vocabulary};
 use crate::fields::{inside_quotes, known, nearest, wrong_type};
+use crate::matcher::Patterns;
 use crate::tree::{Field, Node, Value};
 
 /// The fields that no other notation has.
@@ -167,11 +168,11 @@ pub(crate) fn read(
         map.diagnostics.push(wrong_type("retryPolicy", node, text, advice));
     }
     map.read(node);
-    let mut read = map.draft.read();
-    match map.diagnostics.iter().any(|found| !found.is_warning()) {
-        true => read.policy = None,
-        false => map.diagnostics.append(&mut read.diagnostics),
+    let mut read = map.draft.read(&mut Patterns::default());
+    if map.diagnostics.iter().any(|found| !found.is_warning()) {
+        read.refuse();
     }
+    map.diagnostics.append(&mut read.diagnostics);
     let entry = Entry::new(path, Notation::RetryPolicy, node.span, map.draft.clause(), read);
     (entry, map.diagnostics)
 }

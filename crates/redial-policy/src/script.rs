@@ -7,6 +7,7 @@ use crate::clause;
 use crate::diagnostic::{Diagnostic, Kind, Span};
 use crate::document::{Document, Entry, Format, Notation};
 use crate::draft::{Draft, Written};
+use crate::matcher::Patterns;
 use crate::place::Place;
 use crate::tree::DEPTH_MAX;
 
@@ -36,10 +37,14 @@ pub(crate) fn read(text: &str) -> Document {
         return alone(text);
     }
     let mut document = Document::default();
+    let mut patterns = Patterns::default();
     scanner.clauses.sort_by_key(|clause| clause.span.start);
     for found in &scanner.clauses {
         let draft = found.draft(text);
-        let mut read = draft.read();
+        if draft.clause().is_empty() && !found.whole {
+            continue; // It says nothing about retrying.
+        }
+        let mut read = draft.read(&mut patterns);
         document.diagnostics.append(&mut read.diagnostics);
         let name = found.name.of(text).to_owned();
         document.entries.push(Entry::new(name, Notation::Clause, found.span, draft.clause(), read));
@@ -52,7 +57,7 @@ fn alone(text: &str) -> Document {
     let clause = &text[start..];
     let draft = Draft::verbatim(clause, Place::at(start), Format::Text);
     let span = Span { start, end: text.len() };
-    let (entry, diagnostics) = clause::entry(&draft, String::new(), span);
+    let (entry, diagnostics) = clause::entry(&draft, String::new(), span, &mut Patterns::default());
     Document { entries: vec![entry], diagnostics, ..Document::default() }
 }
 
@@ -70,6 +75,8 @@ struct Found {
 /// An option of a clause in a script, as far as it could be told apart.
 struct Spelled {
     name: Span,
+    /// Whether a colon follows the name.
+    named: bool,
     value: Span,
     /// Whether another clause is inside of its value.
     nests: bool,
@@ -83,6 +90,11 @@ impl Found {
         let mut draft = Draft::new(Format::Text, &[]);
         for option in &self.options {
             if OTHERS.contains(&option.name.of(text)) {
+                continue;
+            }
+            if !option.named {
+                let Span { start, .. } = option.name;
+                draft.item(&text[start..option.value.end], Place::at(start));
                 continue;
             }
             // What is inside of a nested call has a clause of its own.
@@ -256,7 +268,7 @@ impl<'t> Scanner<'t> {
         let (value, nests) = self.value(depth);
         found.whole &= !nests && !OTHERS.contains(&name.of(self.text));
         found.span.end = value.end.max(name.end);
-        found.options.push(Spelled { name, value, nests });
+        found.options.push(Spelled { name, named, value, nests });
         true
     }
 

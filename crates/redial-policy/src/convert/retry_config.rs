@@ -100,7 +100,7 @@ pub(super) fn out_of_reach(parts: &Parts, entry: &Entry) -> Duration {
     const LOOKED_AT: usize = 4096;
     let Some(policy) = entry.policy else { return Duration::MAX };
     let all = parts.attempts.is_some_and(|attempts| attempts as usize <= LOOKED_AT);
-    let longest = policy.forecasts().take(LOOKED_AT).map(|delay| delay.greatest).max();
+    let longest = policy.delays(|| u64::MAX).take(LOOKED_AT).max();
     match longest {
         Some(longest) if all => longest.max(Duration::from_secs(30)),
         None => Duration::from_secs(30),

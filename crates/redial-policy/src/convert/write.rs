@@ -8,8 +8,8 @@ pub(super) enum Tree {
     Text(String),
     /// A number or a boolean.
     Bare(String),
-    List(Vec<Tree>),
-    Map(Vec<(String, Tree)>),
+    List(Vec<Self>),
+    Map(Vec<(String, Self)>),
 }
 
 impl Tree {

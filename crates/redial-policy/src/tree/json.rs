@@ -2,7 +2,6 @@
 
 use jsonc_parser::ast::{ObjectPropName, Value as Json};
 use jsonc_parser::common::{Range, Ranged};
-use jsonc_parser::errors::ParseErrorKind;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 use super::{DEPTH_MAX, Field, Node, Value, malformed, too_deep};
@@ -22,31 +21,47 @@ const STRICT: ParseOptions = ParseOptions {
 };
 
 pub(super) fn parse(text: &str) -> Result<Node, Diagnostic> {
+    // Blanks of the same length take the place of a byte order mark.
+    let text = &text.replacen('\u{feff}', "   ", usize::from(text.starts_with('\u{feff}')));
+    check_depth(text)?;
     let parsed = parse_to_ast(text, &CollectOptions::default(), &STRICT).map_err(|error| {
-        let span = span(error.range());
-        match error.kind() {
-            ParseErrorKind::NestingDepthExceeded => too_deep(span),
-            kind => malformed(span, format!("this is not JSON: {kind}")),
-        }
+        malformed(span(error.range()), format!("this is not JSON: {}", error.kind()))
     })?;
     match parsed.value {
-        Some(value) => node(&value, 1),
+        Some(value) => node(&value),
         None => Ok(Node::new(Span { start: 0, end: text.len() }, Value::Null)),
     }
 }
 
-fn node(json: &Json<'_>, depth: usize) -> Result<Node, Diagnostic> {
-    let place = span(json.range());
-    if depth > DEPTH_MAX {
-        return Err(too_deep(place));
+/// The parser goes down by recursion, so what is too deep must not get there.
+fn check_depth(text: &str) -> Result<(), Diagnostic> {
+    let mut depth = 0;
+    let mut quoted = false;
+    let mut bytes = text.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\\' if quoted => drop(bytes.next()),
+            b'[' | b'{' if !quoted => depth += 1,
+            b']' | b'}' if !quoted => depth -= 1,
+            _ => {}
+        }
+        if depth > DEPTH_MAX as isize {
+            return Err(too_deep(Span { start: at, end: at + 1 }));
+        }
     }
+    Ok(())
+}
+
+fn node(json: &Json<'_>) -> Result<Node, Diagnostic> {
+    let place = span(json.range());
     let value = match json {
         Json::NullKeyword(_) => Value::Null,
         Json::BooleanLit(literal) => Value::Bool(literal.value),
         Json::NumberLit(literal) => Value::Number(literal.value.to_owned()),
         Json::StringLit(literal) => Value::Text(literal.value.clone().into_owned()),
         Json::Array(array) => {
-            let nodes = array.elements.iter().map(|element| node(element, depth + 1));
+            let nodes = array.elements.iter().map(|element| node(element));
             Value::List(nodes.collect::<Result<_, _>>()?)
         }
         Json::Object(object) => {
@@ -55,7 +70,7 @@ fn node(json: &Json<'_>, depth: usize) -> Result<Node, Diagnostic> {
                     ObjectPropName::String(name) => (name.value.clone().into_owned(), name.range),
                     ObjectPropName::Word(word) => (word.value.to_owned(), word.range),
                 };
-                let value = node(&property.value, depth + 1)?;
+                let value = node(&property.value)?;
                 Ok(Field { key, place: span(place), value })
             });
             Value::Map(fields.collect::<Result<_, Diagnostic>>()?)

@@ -11,7 +11,7 @@ pub(super) fn parse(text: &str) -> Result<Node, Diagnostic> {
         let span = error.span().unwrap_or(0..text.len());
         let span = Span { start: span.start, end: span.end };
         match error.message() {
-            "recursion limit" => too_deep(span),
+            message if message.contains("recursion") => too_deep(span),
             message => malformed(span, format!("this is not TOML: {message}")),
         }
     })?;
@@ -37,13 +37,13 @@ fn node(spanned: &Spanned<DeValue<'_>>, depth: usize) -> Result<Node, Diagnostic
     let value = match spanned.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(integer) if integer.radix() == 10 => {
-            Value::Number(integer.as_str().to_owned())
+            Value::Number(unsigned(integer.as_str()))
         }
         DeValue::Integer(integer) => {
             let number = i128::from_str_radix(integer.as_str(), integer.radix());
             Value::Number(number.map_or_else(|_| integer.to_string(), |number| number.to_string()))
         }
-        DeValue::Float(float) => Value::Number(float.as_str().to_owned()),
+        DeValue::Float(float) => Value::Number(unsigned(float.as_str())),
         DeValue::Boolean(boolean) => Value::Bool(*boolean),
         DeValue::Datetime(datetime) => Value::Text(datetime.to_string()),
         DeValue::Array(array) => {
@@ -52,5 +52,24 @@ fn node(spanned: &Spanned<DeValue<'_>>, depth: usize) -> Result<Node, Diagnostic
         }
         DeValue::Table(table) => map(table, depth)?,
     };
-    Ok(Node::new(place, value))
+    Ok(Node::new(around(place, &value), value))
+}
+
+/// The place of a table with all that is in it: the parser's is that of its header.
+fn around(place: Span, value: &Value) -> Span {
+    let (first, last) = match value {
+        Value::List(nodes) => (nodes.first().map(|node| node.span), nodes.last()),
+        Value::Map(fields) => {
+            (fields.first().map(|field| field.place), fields.last().map(|field| &field.value))
+        }
+        _ => (None, None),
+    };
+    let start = first.map_or(place.start, |first| first.start.min(place.start));
+    let end = last.map_or(place.end, |last| last.span.end.max(place.end));
+    Span { start, end }
+}
+
+/// Numbers have no plus here.
+fn unsigned(number: &str) -> String {
+    number.trim_start_matches('+').to_owned()
 }

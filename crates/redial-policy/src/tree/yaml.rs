@@ -12,7 +12,11 @@ pub(super) fn parse(text: &str) -> Result<Vec<Node>, Diagnostic> {
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
             let at = builder.offsets.byte(error.marker());
-            malformed(Span { start: at, end: at }, format!("this is not YAML: {}", error.info()))
+            let place = Span { start: at, end: at };
+            match error.info() {
+                info if info.contains("recursion") => too_deep(place),
+                info => malformed(place, format!("this is not YAML: {info}")),
+            }
         })?;
         let span = builder.offsets.span(span);
         builder.take(event, span)?;
@@ -148,18 +152,8 @@ impl<'t> Builder<'t> {
         let Some(node) = self.anchors.get(&anchor) else {
             return Err(malformed(span, "this alias is inside of what it stands for".to_owned()));
         };
-        let node = self.copy(node.clone(), span)?;
-        self.place(node, 0, None)
-    }
-
-    /// A node that is there once more now, within what is allowed.
-    fn copy(&mut self, node: Node, span: Span) -> Result<Node, Diagnostic> {
-        self.aliased += size(&node);
-        if self.aliased > ALIASED_MAX {
-            let message = format!("anchors and aliases expand to more than {ALIASED_MAX} values");
-            return Err(Diagnostic::new(Kind::TooLarge, span, message));
-        }
-        Ok(node)
+        let copy = copy(node, span, &mut self.aliased)?;
+        self.place(copy, 0, None)
     }
 
     /// A finished node goes where the innermost open one expects it.
@@ -178,7 +172,7 @@ impl<'t> Builder<'t> {
             None => node,
         };
         if anchor > 0 {
-            let copy = self.copy(node.clone(), node.span)?;
+            let copy = copy(&node, node.span, &mut self.aliased)?;
             self.anchors.insert(anchor, copy);
         }
         match self.open.last_mut().map(|open| &mut open.holds) {
@@ -221,22 +215,40 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" => Value::Bool(true),
         "false" | "False" | "FALSE" => Value::Bool(false),
-        _ if is_number(text) => Value::Number(text.to_owned()),
+        // Numbers have no plus here.
+        _ if is_number(text) => Value::Number(text.strip_prefix('+').unwrap_or(text).to_owned()),
         _ => Value::Text(text.to_owned()),
     }
 }
 
+/// Digits with a sign, a point and an exponent, however many; `.inf` and `.nan` are no numbers
+/// here.
 fn is_number(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first))
-        && text.parse::<f64>().is_ok_and(f64::is_finite)
-        || text.trim_start_matches(['-', '+']).bytes().all(|byte| byte.is_ascii_digit())
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    unsigned.starts_with(|first: char| first.is_ascii_digit() || first == '.')
+        && unsigned.parse::<f64>().is_ok()
 }
 
+/// A node that is there once more now, within what is allowed.
+fn copy(node: &Node, span: Span, aliased: &mut usize) -> Result<Node, Diagnostic> {
+    *aliased += size(node);
+    if *aliased > ALIASED_MAX {
+        let message = format!("anchors and aliases expand to more than {ALIASED_MAX} values");
+        return Err(Diagnostic::new(Kind::TooLarge, span, message));
+    }
+    Ok(node.clone())
+}
+
+/// How much there is of it: a long string counts as several values.
 fn size(node: &Node) -> usize {
-    1 + match &node.value {
-        Value::List(nodes) => nodes.iter().map(size).sum(),
-        Value::Map(fields) => fields.iter().map(|field| size(&field.value)).sum(),
-        _ => 0,
+    match &node.value {
+        Value::Text(text) | Value::Number(text) => 1 + text.len() / 64,
+        Value::List(nodes) => 1 + nodes.iter().map(size).sum::<usize>(),
+        Value::Map(fields) => {
+            let field = |field: &Field| 1 + field.key.len() / 64 + size(&field.value);
+            1 + fields.iter().map(field).sum::<usize>()
+        }
+        Value::Null | Value::Bool(_) => 1,
     }
 }
 
