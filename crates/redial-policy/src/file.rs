@@ -18,7 +18,8 @@ use crate::place::Place;
 use crate::retry_config::matchers;
 use crate::tree::{Field, Node, Value};
 
-const TOP: [&str; 2] = ["policies", "default"];
+/// What a file may say; `$schema` is for editors.
+const TOP: [&str; 3] = ["policies", "default", "$schema"];
 
 /// What a policy's map may say.
 pub(crate) const FIELDS: [&str; 16] = [
@@ -103,6 +104,11 @@ pub(crate) fn read(search: &mut Search<'_>, root: &Node) {
     }
     if let Some(field) = field("default") {
         default(search, field, &mut found);
+    }
+    if let Some(Field { value, .. }) = field("$schema")
+        && !matches!(value.value, Value::Text(_))
+    {
+        found.push(wrong_type("$schema", value, text, "use the place of the schema, or drop it"));
     }
     search.document.diagnostics.append(&mut found);
 }

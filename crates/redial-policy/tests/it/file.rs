@@ -60,7 +60,7 @@ policies: {a: 'retry: 3'}",
 policies: {a: 'retry: 3'}",
         r#"
         a: attempts: 4
-        error[unknown-option] at "other": `other` is not a field of a policy file; there are policies and default
+        error[unknown-option] at "other": `other` is not a field of a policy file; there are policies, default and $schema
     "#,
     );
     check(
@@ -1105,7 +1105,7 @@ policies:
         a: attempts: 5, delay: 1s, jitter: full
         b: attempts: 5, delay: 1s
         c: attempts: 5, delay: 1s, timeout: 5s
-        error[unknown-option] at "base": `base` is not a field of a policy file; there are policies and default
+        error[unknown-option] at "base": `base` is not a field of a policy file; there are policies, default and $schema
     "#,
     );
 }
