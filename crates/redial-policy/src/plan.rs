@@ -41,7 +41,7 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Total {
     /// With every draw at its lowest.
-    pub least: Duration,
+    pub least: Option<Duration>,
     /// On average.
     pub mean: Option<Duration>,
     /// With every draw at its highest.
@@ -100,22 +100,21 @@ impl Plan {
             // Waits without end come to the limit, unless there is nothing to add in the end.
             let last = self.policy.forecast(u32::MAX);
             let total = |sum, last| if last > Duration::ZERO { limit } else { Some(limited(sum)) };
-            return Total {
-                least: total(sum.least, last.least).unwrap_or_default(),
-                mean: total(sum.mean, last.mean),
-                greatest: total(sum.greatest, last.greatest),
-            };
+            let greatest = total(sum.greatest, last.greatest);
+            let least = greatest.and_then(|_| total(sum.least, last.least));
+            return Total { least, mean: total(sum.mean, last.mean), greatest };
         }
         Total {
-            least: sum.least,
+            least: Some(sum.least),
             mean: Some(limited(sum.mean)),
             greatest: Some(limited(sum.greatest)),
         }
     }
 
     /// When a call that fails every time gives up, at the earliest and at the latest: with attempts
-    /// that take no time, and with attempts that take all of their timeout.
-    pub fn gives_up_after(&self) -> (Duration, Option<Duration>) {
+    /// that take no time, and with attempts that take all of their timeout. None where it never
+    /// has to.
+    pub fn gives_up_after(&self) -> (Option<Duration>, Option<Duration>) {
         let waits = self.total_wait();
         let attempts = self.policy.reachable().map(|delays| u64::from(delays) + 1);
         let running = match (self.timeout, attempts) {
@@ -134,7 +133,9 @@ impl Plan {
             (Some(latest), Some(within)) => Some(latest.min(within)),
             (latest, within) => latest.or(within),
         };
-        (waits.least, latest)
+        // Without a limit, or with nothing that could use it up, there is no end.
+        let ends = attempts.is_some() || waits.greatest.is_some_and(|wait| wait > Duration::ZERO);
+        (waits.least.filter(|_| ends || latest.is_some()), latest)
     }
 
     fn wait_limit(&self) -> Option<Duration> {

@@ -58,7 +58,7 @@ struct Delay {
 /// All waits together.
 #[derive(Serialize)]
 struct TotalWait {
-    min_ns: u64,
+    min_ns: Option<u64>,
     mean_ns: Option<u64>,
     max_ns: Option<u64>,
 }
@@ -66,7 +66,7 @@ struct TotalWait {
 /// The end of a call that always fails.
 #[derive(Serialize)]
 struct GivesUpAfter {
-    min_ns: u64,
+    min_ns: Option<u64>,
     max_ns: Option<u64>,
 }
 
@@ -93,7 +93,7 @@ impl Entry {
                 .map_or(Attempts::Unlimited("unlimited"), Attempts::Limited),
             delays: planned.plan.rows().take(planned.limit()).map(Delay::from).collect(),
             total_wait: planned.plan.total_wait().into(),
-            gives_up_after: GivesUpAfter { min_ns: nanos(earliest), max_ns: latest.map(nanos) },
+            gives_up_after: GivesUpAfter { min_ns: earliest.map(nanos), max_ns: latest.map(nanos) },
             diagnostics: planned.diagnostics.iter().map(Finding::from).collect(),
         }
     }
@@ -115,7 +115,7 @@ impl From<Row> for Delay {
 impl From<Total> for TotalWait {
     fn from(total: Total) -> Self {
         Self {
-            min_ns: nanos(total.least),
+            min_ns: total.least.map(nanos),
             mean_ns: total.mean.map(nanos),
             max_ns: total.greatest.map(nanos),
         }

@@ -128,12 +128,12 @@ fn the_fields_of_the_json_stand_in_order() {
         }
       ],
       "total_wait": {
-        "min_ns": 0,
+        "min_ns": null,
         "mean_ns": null,
         "max_ns": null
       },
       "gives_up_after": {
-        "min_ns": 0,
+        "min_ns": null,
         "max_ns": null
       },
       "diagnostics": [

@@ -13,7 +13,7 @@ pub(super) struct Sums {
     /// What all waits add up to.
     pub(super) waits: Total,
     /// When a call that always fails gives up, at the earliest and at the latest.
-    pub(super) gives_up: (Duration, Option<Duration>),
+    pub(super) gives_up: (Option<Duration>, Option<Duration>),
 }
 
 impl Sums {
@@ -40,12 +40,13 @@ impl Totals {
     pub(super) fn new(view: &View<'_>, format: fn(Duration) -> String) -> Self {
         let Sums { waits, gives_up: (earliest, latest) } = view.sums;
         let or = |duration: Option<Duration>, word: &str| duration.map_or(word.into(), format);
-        // A least sum says nothing where there is no greatest one.
-        let least = waits.greatest.map(|_| waits.least);
         let ends = !is_endless(view.planned);
-        let earliest = ends.then_some(earliest);
         Self {
-            waits: [or(least, "no end"), or(waits.mean, "no end"), or(waits.greatest, "no end")],
+            waits: [
+                or(waits.least, "no end"),
+                or(waits.mean, "no end"),
+                or(waits.greatest, "no end"),
+            ],
             latest: or(latest, if ends { "no limit" } else { "never" }),
             earliest: or(earliest, "never"),
             sample: sample(view).map(format),

@@ -92,7 +92,7 @@ fn sum(planned: &Planned, sums: &Sums) -> Option<String> {
     if planned.reachable()? < 2 {
         return None;
     }
-    let (least, mean, greatest) = (sums.waits.least, sums.waits.mean?, sums.waits.greatest?);
+    let (least, mean, greatest) = (sums.waits.least?, sums.waits.mean?, sums.waits.greatest?);
     let [low, middle, high] = [least, mean, greatest].map(human);
     // The engine counts no further.
     if mean == Duration::from_nanos(u64::MAX) {

@@ -333,9 +333,10 @@ impl Diagnostic {
             Kind::ListLongerThanAttempts => text
                 .str("the list has ")
                 .number(a as u128)
-                .str(" delays and there are ")
+                .str(if b == 1 { " delays and there is " } else { " delays and there are " })
                 .number(b as u128)
-                .str(" retries; the others are never used"),
+                .str(if b == 1 { " retry" } else { " retries" })
+                .str("; the others are never used"),
             Kind::AttemptsPastDeadline => if a == b {
                 text.str("attempt ").number(a as u128)
             } else {

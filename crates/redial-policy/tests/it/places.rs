@@ -110,6 +110,7 @@ fn json_escapes_halves_of_characters() {
     check(Json, r#"{"policies": {"a": "retry: 3, «dely»: 1s"}}"#);
     check(Json, r#"{"policies": {"a": "retry: 3,\n\t\u0020«d\u00e9ly»: 1s"}}"#);
     check(Json, r#"{"policies": {"a": "«\ud83d\ude00dely»: 1s, «jiter»: full"}}"#);
+    check(Json, r#"{"policies": {"a": "«dely\ud83d\ude00»: 1s, «\ud83d\ude00» full"}}"#);
     check(Json, r#"{"policies": {"a": "retry: 3, retry_on: [pattern: \"\\\\\"], «dely»: 1s"}}"#);
     check(Json, r#"{"policies": {"a": {"retry": 3, «"dely"»: "1s", "delay": "«5»"}}}"#);
     check(Json, r#"{"policies": {"a": {"retry": 2, «"backoff": ["1s", "2s",  "3s"]»}}}"#);

@@ -1271,7 +1271,7 @@ fn custom_delays_go_on_with_the_cap() {
         "retry_config: {attempts: 2, backoff: {custom: {delays: [1s, 2s, 3s]}}}",
         r#"
         retry_config: attempts: 2, backoff: [1s, 2s, 3s], max_delay: 30s
-        warning[list-longer-than-attempts] at "[1s, 2s, 3s]": the list has 3 delays and there are 1 retries; the others are never used
+        warning[list-longer-than-attempts] at "[1s, 2s, 3s]": the list has 3 delays and there is 1 retry; the others are never used
     "#,
     );
     check(
