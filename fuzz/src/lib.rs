@@ -13,7 +13,7 @@ static MEMORY: PeakAlloc = PeakAlloc;
 ///
 /// Where it takes more.
 pub fn within_memory<T>(input: usize, run: impl FnOnce() -> T) -> T {
-    const FIXED: usize = 1 << 20;
+    const FIXED: usize = 8 << 20;
     const TIMES: usize = 256;
     MEMORY.reset_peak_usage();
     let before = MEMORY.current_usage();

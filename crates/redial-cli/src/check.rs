@@ -8,6 +8,9 @@ use crate::draw::{Lines, Position, draw};
 use crate::output::{Failure, REFUSED, count, print, print_error, print_note, replace_file};
 use crate::source::Source;
 
+/// What a clause of the command line is called.
+const WITH: &str = "--with";
+
 /// More findings than these in one file are more than anybody looks at.
 const DRAWN_MAX: usize = 100;
 
@@ -15,12 +18,15 @@ pub(crate) fn run(check: &Check) -> Result<u8, Failure> {
     let notation = check.dialect.map(Notation::from);
     let mut summary = Summary::default();
     let mut reports = Vec::new();
-    let clauses = check.with.iter().map(|clause| Ok(Source::clause("--with", clause)));
-    for source in check.files.iter().map(|file| Source::open(file)).chain(clauses) {
+    let clauses = check.with.iter().map(|clause| Ok(Source::clause(WITH, clause)));
+    let files = check.files.iter().map(|file| Source::open(file, notation));
+    for source in files.chain(clauses) {
         match source {
             Ok(mut source) => {
+                let clause = source.name == WITH;
+                let notation = if clause { Some(Notation::Clause) } else { notation };
                 if check.fix {
-                    summary.fixed += apply(&mut source, notation)?;
+                    apply(&mut source, notation, &mut summary)?;
                 }
                 report(&source, notation, check, &mut summary, &mut reports)?;
             }
@@ -31,6 +37,7 @@ pub(crate) fn run(check: &Check) -> Result<u8, Failure> {
         }
     }
     match check.format {
+        Report::Human if summary.files == 0 => {}
         Report::Human => print_note(&format!("{}\n", summary.words())),
         Report::Json => {
             let all =
@@ -66,7 +73,7 @@ impl Summary {
         };
         let fixed = match self.fixed {
             0 => String::new(),
-            fixed => format!(", {} applied", count(fixed, "fix").replace("fixs", "fixes")),
+            fixed => format!(", {} applied", count(fixed, "fix")),
         };
         format!(
             "{} in {}: {found}{fixed}",
@@ -85,22 +92,32 @@ impl Summary {
     }
 }
 
-/// Applies the safe fixes where the text came from: to the file, or to standard output.
-fn apply(source: &mut Source, notation: Option<Notation>) -> Result<usize, Failure> {
+/// Applies the safe fixes where the text came from: to the file, or to standard output. Where they
+/// cannot be written they are told as they stand.
+fn apply(
+    source: &mut Source,
+    notation: Option<Notation>,
+    summary: &mut Summary,
+) -> Result<(), Failure> {
     let (text, applied) = fix(&source.text, source.format, notation);
     if is_stream(source) {
         print(&format!("{}\n", text.trim_end_matches('\n')))?;
     } else if applied > 0 {
-        replace_file(source.name.as_ref(), &text)
-            .map_err(|error| Failure::Message(format!("cannot write {}: {error}", source.name)))?;
+        if let Err(error) = replace_file(source.name.as_ref(), &text) {
+            print_error(&format!("cannot write {}: {error}", source.name));
+            summary.unreadable += 1;
+            return Ok(());
+        }
+        print_note(&format!("{}: {} applied\n", source.name, count(applied, "fix")));
     }
+    summary.fixed += applied;
     source.text = text;
-    Ok(applied)
+    Ok(())
 }
 
 /// Whether there is no file to go back to.
 fn is_stream(source: &Source) -> bool {
-    matches!(source.name.as_str(), "-" | "--with")
+    matches!(source.name.as_str(), "-" | WITH)
 }
 
 fn report(
@@ -124,14 +141,14 @@ fn report(
                 // Standard output is for the fixed text then.
                 if check.fix && is_stream(source) { print_note(&drawn) } else { print(&drawn)? }
             }
+            if document.policies().len() == 0 && found.is_empty() {
+                print_note(&format!("{}: there is no policy in it\n", source.name));
+            }
             if let Some(more @ 1..) = found.len().checked_sub(DRAWN_MAX) {
                 print_note(&format!(
                     "{}: {more} more findings; --format json has them all\n",
                     source.name
                 ));
-            }
-            if document.policies().len() == 0 && found.is_empty() {
-                print_note(&format!("{}: there is no policy in it\n", source.name));
             }
         }
         Report::Github => {

@@ -2,7 +2,7 @@
 
 use clap::ArgMatches;
 use redial_core::Policy;
-use redial_policy::{Diagnostic, Document, Entry, overlay, read};
+use redial_policy::{Diagnostic, Document, Entry, Notation, Span, overlay, read};
 
 use crate::args::PolicyFlags;
 use crate::draw::{Lines, draw};
@@ -35,9 +35,12 @@ enum Base<'f> {
 }
 
 /// What was asked for, in the order in which it was written; the default policy for nothing.
+///
+/// Of a file without a name that is its default; all of it where `whole` files are wanted.
 pub(crate) fn chosen(
     flags: &PolicyFlags,
     matches: Option<&ArgMatches>,
+    whole: bool,
 ) -> Result<Vec<Chosen>, Failure> {
     let mut bases = Vec::new();
     for (id, values) in
@@ -62,7 +65,7 @@ pub(crate) fn chosen(
         match base {
             Base::With(clause) => chosen.push(with(clause, flags)?),
             Base::Preset(name) => chosen.push(preset(name, flags)?),
-            Base::File(file) => chosen.extend(of_file(file, flags)?),
+            Base::File(file) => chosen.extend(of_file(file, flags, whole)?),
         }
     }
     Ok(chosen)
@@ -90,7 +93,7 @@ pub(crate) fn only(mut chosen: Vec<Chosen>) -> Result<Chosen, Failure> {
 
 fn with(clause: &str, flags: &PolicyFlags) -> Result<Chosen, Failure> {
     let source = Source::clause("--with", clause);
-    let document = read(&source.text, source.format, None);
+    let document = read(&source.text, source.format, Some(Notation::Clause));
     accept(&source, &document, document.diagnostics())?;
     let entries: Vec<_> = document.policies().cloned().collect();
     match <[Entry; 1]>::try_from(entries) {
@@ -117,30 +120,40 @@ fn preset(name: &str, flags: &PolicyFlags) -> Result<Chosen, Failure> {
 
 /// The policy that a file is asked for: the one that is named, the only one, its default; or else
 /// all of them, for the verb to choose.
-fn of_file(argument: &str, flags: &PolicyFlags) -> Result<Vec<Chosen>, Failure> {
+fn of_file(argument: &str, flags: &PolicyFlags, whole: bool) -> Result<Vec<Chosen>, Failure> {
     let (file, name) = split(argument);
-    let source = Source::open(file).map_err(Failure::Message)?;
-    let document = read(&source.text, source.format, flags.dialect.map(Into::into));
+    let dialect = flags.dialect.map(Into::into);
+    let source = Source::open(file, dialect).map_err(Failure::Message)?;
+    let document = read(&source.text, source.format, dialect);
     let lines = Lines::new(&source.text);
-    let wanted = name.or(document.default_name());
+    let wanted = name.or(document.default_name().filter(|_| !whole));
     let entries: Vec<&Entry> = match wanted {
-        Some(name) => vec![find(name, &document, &lines, file)?],
+        Some(name) => match find(name, &document, &lines, file) {
+            Ok(entry) => vec![entry],
+            Err(failure) => {
+                // A policy that is not there may be there once the file is right.
+                accept(&source, &document, document.diagnostics())?;
+                return Err(failure);
+            }
+        },
         None => document.policies().collect(),
     };
     if entries.is_empty() {
         accept(&source, &document, document.diagnostics())?;
-        return Err(Failure::Message(format!("{file}: there is no policy in it")));
+        let nothing = document
+            .diagnostics()
+            .first()
+            .map_or("there is no policy in it", |found| &found.message);
+        return Err(Failure::Message(format!("{file}: {nothing}")));
     }
     let mut chosen = Vec::new();
     for entry in entries {
-        // What is wrong with the others is not what was asked.
-        let own = |found: &&Diagnostic| match entry.policy {
-            Some(_) => {
-                found.span.start >= entry.span.start
-                    && found.span.start < entry.span.end.max(entry.span.start + 1)
-            }
-            None => true,
+        // What is wrong with the others is not what was asked; what is wrong with the file is.
+        let others = |found: &Diagnostic| {
+            let holds = |other: &Entry| holds(other.span, found.span.start);
+            !holds(entry) && document.policies().any(holds)
         };
+        let own = |found: &&Diagnostic| entry.policy.is_none() || !others(found);
         let found: Vec<_> = document.diagnostics().iter().filter(own).cloned().collect();
         accept(&source, &document, &found)?;
         let text =
@@ -151,6 +164,10 @@ fn of_file(argument: &str, flags: &PolicyFlags) -> Result<Vec<Chosen>, Failure> 
         chosen.push(one);
     }
     Ok(chosen)
+}
+
+fn holds(span: Span, at: usize) -> bool {
+    span.start <= at && at < span.end.max(span.start + 1)
 }
 
 /// `FILE#NAME`, unless there is a file of that very name.

@@ -10,7 +10,7 @@ use crate::output::{Failure, count, print, print_note};
 
 pub(crate) fn run(arguments: &Convert, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     let format = format(arguments)?;
-    let policies = chosen(&arguments.policy, matches)?;
+    let policies = chosen(&arguments.policy, matches, arguments.to == To::File)?;
     let converted = if arguments.to == To::File && policies.len() > 1 {
         let default = policies.iter().find(|chosen| chosen.is_default);
         let default = default.and_then(|chosen| chosen.name.as_deref());
@@ -53,7 +53,7 @@ fn tell(losses: &[Loss], refused: bool) {
         print_note(&format!("lost: {policy}{what}\n  why: {why}\n  it became: {became}\n"));
     }
     if refused {
-        let lost = count(losses.len(), "loss").replace("losss", "losses");
+        let lost = count(losses.len(), "loss");
         print_note(&format!("{lost}; with --allow-loss it is printed all the same\n"));
     }
 }

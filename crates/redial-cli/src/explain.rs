@@ -5,7 +5,7 @@ use redial_policy::Kind;
 use strsim::osa_distance;
 
 use crate::args::Explain;
-use crate::output::{Failure, print};
+use crate::output::{Failure, print, width};
 
 pub(crate) fn run(explain: &Explain) -> Result<u8, Failure> {
     match &explain.name {
@@ -39,7 +39,11 @@ fn list() -> String {
     for (title, warnings) in [("Errors refuse the policy:", false), ("\nWarnings run:", true)] {
         list += &format!("{bold}{title}{bold:#}\n");
         for kind in Kind::all().filter(|kind| kind.is_warning() == warnings) {
-            list += &format!("  {:<26} {}\n", kind.name(), gist(kind.page()));
+            let gist: String = gist(kind.page());
+            let room = width().saturating_sub(30);
+            let shown: String = gist.chars().take(room).collect();
+            let cut = if shown.len() < gist.len() { "…" } else { "" };
+            list += &format!("  {:<26} {shown}{cut}\n", kind.name());
         }
     }
     list + "\nredial explain NAME says what it means, with an example and the fix.\n"
@@ -65,6 +69,9 @@ pub(crate) fn page(markdown: &str) -> String {
             text.push('\n');
         } else if in_code {
             text += &format!("    {code}{line}{code:#}\n");
+        } else if line.starts_with("Delays: ") || line.starts_with("Diagnostics: ") {
+            // What the block above it comes to.
+            text += &format!("    {line}\n");
         } else if let Some(heading) = line.strip_prefix('#') {
             text += &format!("{bold}{}{bold:#}\n", heading.trim_start_matches('#').trim_start());
         } else {

@@ -102,6 +102,7 @@ pub(crate) fn count(number: usize, what: &str) -> String {
     let plural = match (number, what.strip_suffix('y')) {
         (1, _) => what.to_owned(),
         (_, Some(stem)) => format!("{stem}ies"),
+        _ if what.ends_with(['s', 'x']) => format!("{what}es"),
         _ => format!("{what}s"),
     };
     format!("{number} {plural}")

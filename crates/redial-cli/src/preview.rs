@@ -10,7 +10,12 @@ use crate::output::{Failure, print, print_note, width, write_file};
 use crate::plan::{self, Planned};
 
 pub(crate) fn run(arguments: &args::Plan, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
-    let chosen = chosen(&arguments.policy, matches)?;
+    let to_stdout = [&arguments.svg, &arguments.html];
+    let to_stdout = to_stdout.iter().filter(|path| path.as_deref() == Some("-")).count();
+    if to_stdout + usize::from(arguments.json) > 1 {
+        return Err(Failure::from("standard output holds one of --json, --svg - and --html -"));
+    }
+    let chosen = chosen(&arguments.policy, matches, false)?;
     let plans: Vec<_> = chosen.iter().map(|chosen| planned(chosen, arguments)).collect();
     let to_files = arguments.svg.is_some() || arguments.html.is_some();
     if let Some(path) = &arguments.svg {

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use redial_policy::{Format, TEXT_MAX};
+use redial_policy::{Format, Notation, TEXT_MAX};
 
 /// A text and what to call it.
 pub(crate) struct Source {
@@ -14,7 +14,8 @@ pub(crate) struct Source {
 
 impl Source {
     /// A file, or standard input for `-`; or why it cannot be read.
-    pub(crate) fn open(name: &str) -> Result<Self, String> {
+    /// A `notation` of maps is in YAML where nothing says in what it is.
+    pub(crate) fn open(name: &str, notation: Option<Notation>) -> Result<Self, String> {
         let bytes = if name == "-" {
             limited(std::io::stdin().lock())
         } else {
@@ -35,7 +36,10 @@ impl Source {
             let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
             format!("cannot read {name}: byte {at}, on line {line}, is not UTF-8; save it as UTF-8")
         })?;
-        let format = Format::of(name, &text);
+        let format = match (Format::of(name, &text), notation) {
+            (Format::Text, Some(notation)) if notation != Notation::Clause => Format::Yaml,
+            (format, _) => format,
+        };
         Ok(Self { name: name.to_owned(), text, format })
     }
 

@@ -290,7 +290,7 @@ fn hostile_files_get_an_error_quickly() {
         ("nul.yaml", b"policies:\n  a: 'retry: 1\0'\n".to_vec(), 1, "NUL"),
         ("deep.json", "[".repeat(200_000).into_bytes(), 1, "nested deeper than 64"),
         ("deep.yaml", "- ".repeat(100_000).into_bytes(), 1, "nested deeper than 64"),
-        ("bomb.yaml", bomb.into_bytes(), 1, "expand to more than 100000"),
+        ("bomb.yaml", bomb.into_bytes(), 1, "expand to more than"),
     ];
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes, code, words) in cases {

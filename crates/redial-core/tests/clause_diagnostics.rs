@@ -348,15 +348,13 @@ fn brackets_and_quotes_that_stay_open() {
 }
 
 #[test]
-fn a_missing_comma_is_part_of_the_value() {
-    check(
-        "retry: 3 delay: 1s",
-        "wrong-type `3 delay: 1s`: retry: `3 delay: 1s`; use a whole number, or unlimited",
-    );
-    check(
-        "retry: 3; delay: 1s",
-        "wrong-type `3; delay: 1s`: retry: `3; delay: 1s`; use a whole number, or unlimited",
-    );
+fn a_missing_comma_is_told_before_the_option_that_it_should_precede() {
+    check("retry: 3 delay: 1s", "syntax `delay`: expected a comma before this option");
+    check("retry: 3; delay: 1s", "syntax `delay`: expected a comma before this option");
+    check("retry: 3\ndelay: 1s", "syntax `delay`: expected a comma before this option");
+    let abbreviated =
+        "wrong-type `expo`: backoff: `expo` is not known; did you mean `exponential`?";
+    check("retry: 3, delay: 1s, backoff: expo", abbreviated);
 }
 
 #[test]

@@ -45,8 +45,10 @@ pub(crate) fn entry(
     let mut read = draft.read(patterns);
     for written in draft.options() {
         if matches!(written.name.as_str(), "fallback" | "on_error") {
-            let message =
-                format!("`{}` belongs to a step of a workflow, not to a policy", written.name);
+            let message = format!(
+                "`{}` belongs to a call in a script or a step of a workflow, not to a policy",
+                written.name
+            );
             let place = written.name_place.of(0, written.name.len());
             read.diagnostics.push(Diagnostic::new(Clause::UnknownOption, place, message));
             read.policy = None;

@@ -108,9 +108,10 @@ pub fn convert_to_file<'e>(
     let text = write::text(&tree, format);
     let again = read(&text, format, Some(Notation::File));
     let mut losses = Vec::new();
-    for (entry, back) in entries.iter().zip(again.policies()) {
+    let mut back = again.policies();
+    for entry in &entries {
         let mut lost = Losses { policy: &entry.name, list: Vec::new() };
-        lost.compare_with(entry, Some(back));
+        lost.compare_with(entry, back.next());
         losses.append(&mut lost.list);
     }
     Some(Converted { text, losses })

@@ -30,15 +30,18 @@ pub enum Kind {
     CircularExtends,
     /// More text, or a deeper nesting, than a policy file can need.
     TooLarge,
+    /// A text without any policy.
+    NoPolicy,
 }
 
 impl Kind {
-    const OF_FILES: [Self; 5] = [
+    const OF_FILES: [Self; 6] = [
         Self::BadPattern,
         Self::AmbiguousDialect,
         Self::UnknownPolicy,
         Self::CircularExtends,
         Self::TooLarge,
+        Self::NoPolicy,
     ];
 
     /// Every kind there is.
@@ -60,6 +63,7 @@ impl Kind {
             Self::UnknownPolicy => "unknown-policy",
             Self::CircularExtends => "circular-extends",
             Self::TooLarge => "too-large",
+            Self::NoPolicy => "no-policy",
         }
     }
 
@@ -67,6 +71,7 @@ impl Kind {
     pub const fn is_warning(self) -> bool {
         match self {
             Self::Clause(kind) => kind.is_warning(),
+            Self::NoPolicy => true,
             _ => false,
         }
     }

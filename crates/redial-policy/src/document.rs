@@ -7,8 +7,9 @@ use redial_core::clause::Kind as Clause;
 
 use crate::diagnostic::{Diagnostic, Kind, Span};
 use crate::draft::Read;
+use crate::fields::{excerpt, nearest};
 use crate::matcher::{self, Matcher, Patterns};
-use crate::tree::{Node, Value};
+use crate::tree::{Field, Node, Value};
 use crate::{clause, file, retry_config, retry_policy, script, tree};
 
 /// The largest text that is read: 4 MiB, which is more than ten thousand policies need.
@@ -49,16 +50,32 @@ impl Format {
 
     fn guess(text: &str) -> Self {
         let text = text.trim_start_matches('\u{feff}');
-        let first =
-            text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
-        match first {
-            Some(line) if line.starts_with('{') => Self::Json,
-            Some(line) if line.starts_with("[") && line.ends_with(']') => Self::Toml,
-            // A key and nothing after it begins a block; in a clause every name has a value.
-            Some(line) if line.starts_with("---") || line.ends_with(':') => Self::Yaml,
-            _ => Self::Text,
+        let lines = text.lines().map(str::trim_end);
+        let mut lines =
+            lines.filter(|line| !line.is_empty() && !line.trim_start().starts_with('#'));
+        let Some(first) = lines.next() else { return Self::Text };
+        let more = lines.next().is_some();
+        match first.find(|character: char| !is_key(character)) {
+            _ if first.starts_with('{') => Self::Json,
+            _ if first.starts_with('[') && first.ends_with(']') => Self::Toml,
+            _ if first.starts_with("---") || first.starts_with("- ") => Self::Yaml,
+            // In a clause a comma follows, or nothing; a key alone begins a block.
+            Some(end) if end > 0 && first[end..].starts_with(':') => {
+                let block = first.ends_with(':') || (more && !first.ends_with(','));
+                if block { Self::Yaml } else { Self::Text }
+            }
+            // In a script a call follows the sign.
+            Some(end) => match first[end..].trim_start().strip_prefix('=').map(str::trim_start) {
+                Some(value) if value.starts_with(['"', '\'', '[', '{']) => Self::Toml,
+                _ => Self::Text,
+            },
+            None => Self::Text,
         }
     }
+}
+
+fn is_key(character: char) -> bool {
+    character.is_alphanumeric() || "_-$.".contains(character)
 }
 
 /// What a policy is written in.
@@ -226,15 +243,23 @@ pub fn read(text: &str, format: Format, notation: Option<Notation>) -> Document 
         ));
     }
     let mut document = match format {
-        Format::Text => script::read(text),
+        Format::Text => script::read(text, notation == Some(Notation::Clause)),
         _ => match tree::parse(text, format) {
             Ok(roots) => of_trees(&roots, text, format, notation),
             Err(diagnostic) => Document::refuse(diagnostic),
         },
     };
+    // A workflow need not retry; but what is said to hold policies, or holds nothing, should.
+    let expected = notation.is_some() || text.trim().is_empty();
+    if expected && document.entries.is_empty() && document.diagnostics.is_empty() {
+        let nothing = Diagnostic::new(Kind::NoPolicy, Span { start: 0, end: 0 }, NO_POLICY);
+        document.diagnostics.push(nothing);
+    }
     document.diagnostics.sort_by_key(|found| found.span.start);
     document
 }
+
+pub(crate) const NO_POLICY: &str = "there is no policy in this text";
 
 fn of_trees(roots: &[Node], text: &str, format: Format, notation: Option<Notation>) -> Document {
     let (document, patterns) = (Document::default(), Patterns::default());
@@ -243,7 +268,33 @@ fn of_trees(roots: &[Node], text: &str, format: Format, notation: Option<Notatio
         let path = if roots.len() > 1 { format!("[{at}]") } else { String::new() };
         search.root(root, path);
     }
+    if search.document.entries.is_empty() && search.document.diagnostics.is_empty() {
+        let misspelt = roots.iter().find_map(|root| misspelt(root));
+        search.document.diagnostics.extend(misspelt);
+    }
     search.document
+}
+
+/// A key that was probably meant to hold policies.
+fn misspelt(node: &Node) -> Option<Diagnostic> {
+    const KEYS: [&str; 3] = ["policies", "retry_config", "retryPolicy"];
+    let nodes = match &node.value {
+        Value::List(nodes) => return nodes.iter().find_map(|node| misspelt(node)),
+        Value::Map(fields) => fields,
+        _ => return None,
+    };
+    let meant = |field: &Field| {
+        let holds = matches!(field.value.value, Value::Map(_));
+        nearest(&field.key, &KEYS).filter(|meant| holds && *meant != field.key)
+    };
+    nodes.iter().find_map(|field| match meant(field) {
+        Some(meant) => {
+            let message =
+                format!("{NO_POLICY}, but `{}`; did you mean `{meant}`?", excerpt(&field.key));
+            Some(Diagnostic::new(Kind::NoPolicy, field.place, message))
+        }
+        None => misspelt(&field.value),
+    })
 }
 
 /// Looks through a tree for policies.
@@ -279,7 +330,7 @@ impl Search<'_> {
         match (self.notation, looks(root)) {
             (Some(notation), _) if !root.fields().is_empty() => self.bare(root, path, notation),
             (None, Looks::LikeSeveral) => self.ambiguous(root),
-            (None, Looks::LikeNone) if matches!(root.value, Value::Text(_)) => {
+            (None, Looks::LikeNone) if path.is_empty() && matches!(root.value, Value::Text(_)) => {
                 self.clause(root, path);
             }
             _ => {}

@@ -36,6 +36,7 @@ const PAGES: &[(&str, &str)] = &[
     ("unknown-policy", include_str!("explain/unknown-policy.md")),
     ("circular-extends", include_str!("explain/circular-extends.md")),
     ("too-large", include_str!("explain/too-large.md")),
+    ("no-policy", include_str!("explain/no-policy.md")),
 ];
 
 impl Kind {

@@ -9,7 +9,7 @@ use redial_core::clause::Kind as Clause;
 use crate::Format;
 use crate::clause;
 use crate::diagnostic::{Diagnostic, Kind, Span};
-use crate::document::{Entry, Notation, Search};
+use crate::document::{Entry, NO_POLICY, Notation, Search};
 use crate::draft::{Draft, Written};
 use crate::fields::{self, excerpt, is_plain, is_plain_list, known, nearest, wrong_type};
 use crate::matcher::{Matcher, Patterns};
@@ -76,9 +76,22 @@ const CHAIN: [&str; 3] = ["min_delay", "max_delay", "jitter"];
 pub(crate) fn read(search: &mut Search<'_>, root: &Node) {
     let (text, format) = (search.text, search.format);
     let mut found = Vec::new();
+    if !root.has("policies") && FIELDS.iter().any(|name| root.has(name)) {
+        // One policy without a name.
+        let place = Span { start: root.span.start, end: root.span.start };
+        let field = Field { key: String::new(), place, value: root.clone() };
+        let mut file = File::new(text, format, &mut search.patterns, found);
+        file.take(&field);
+        let (entries, found) = file.finish();
+        search.document.entries.extend(entries);
+        return search.document.diagnostics.extend(found);
+    }
     let fields = known(root, "a policy file", &TOP, &[("policy", "policies")], text, &mut found);
     let field = |name: &str| fields.iter().find(|field| field.key == name).copied();
     match field("policies").map(|field| &field.value) {
+        Some(Node { value: Value::Map(fields), span }) if fields.is_empty() => {
+            found.push(Diagnostic::new(Kind::NoPolicy, *span, NO_POLICY));
+        }
         Some(Node { value: Value::Map(fields), .. }) => {
             let mut file = File::new(text, format, &mut search.patterns, found);
             for field in fields.iter().take(POLICIES_MAX) {
@@ -333,8 +346,10 @@ impl<'t, 'n> File<'t, 'n> {
             self.found.push(wrong_type("modifiers", &field.value, self.text, ADVICE));
             return Vec::new();
         };
+        /// Far more than a chain holds, which is for the core to say; the rest is not looked at.
+        const READ_MAX: usize = 64;
         let mut chain = Vec::new();
-        for node in nodes {
+        for node in nodes.iter().take(READ_MAX) {
             match node.fields() {
                 [_] => {
                     let fields = known(node, "modifiers", &CHAIN, &[], self.text, &mut self.found);

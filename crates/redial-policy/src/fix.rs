@@ -1,7 +1,9 @@
 //! The safe fixes of a text, applied.
 
+use std::ops::RangeInclusive;
+
 use crate::diagnostic::Fix;
-use crate::document::{Format, Notation, read};
+use crate::document::{Document, Format, Notation, read};
 
 /// A text with its safe fixes applied, and how many there were.
 ///
@@ -12,28 +14,34 @@ use crate::document::{Format, Notation, read};
 /// assert_eq!((text.as_str(), applied), ("retry: 3, delay: 1s, jitter: full", 3));
 /// ```
 pub fn fix(text: &str, format: Format, notation: Option<Notation>) -> (String, usize) {
-    /// One fix can make room for another; a text that goes on changing was not meant to be fixed.
-    const ROUNDS: usize = 16;
+    /// One fix can make room for another, and of a clause only so many findings are told at once.
+    const ROUNDS: RangeInclusive<usize> = 16..=1024;
+    /// How much text is read for a fix in all, so that a long one does not take minutes.
+    const READ_MAX: usize = 1 << 20;
+    let rounds = (READ_MAX / text.len().max(1)).clamp(*ROUNDS.start(), *ROUNDS.end());
+    let errors = |document: &Document| {
+        document.diagnostics().iter().filter(|found| !found.is_warning()).count()
+    };
+    let original = text;
     let mut text = text.to_owned();
+    let mut document = read(&text, format, notation);
     let mut applied = 0;
-    for _ in 0..ROUNDS {
-        let document = read(&text, format, notation);
-        let errors = |document: &crate::Document| {
-            document.diagnostics().iter().filter(|found| !found.is_warning()).count()
-        };
+    for _ in 0..rounds {
         let fixes = document.diagnostics().iter().filter_map(|found| found.fix.as_ref());
         let fixes: Vec<_> = apart(fixes.filter(|fix| fix.safe));
         if fixes.is_empty() {
-            break;
+            return (text, applied);
         }
         let fixed = replaced(&text, &fixes);
-        if errors(&read(&fixed, format, notation)) > errors(&document) {
-            break;
+        let after = read(&fixed, format, notation);
+        if errors(&after) > errors(&document) {
+            return (text, applied);
         }
         applied += fixes.len();
-        text = fixed;
+        (text, document) = (fixed, after);
     }
-    (text, applied)
+    // A text that goes on changing was not meant to be fixed.
+    (original.to_owned(), 0)
 }
 
 /// Those that do not touch one another, in the order of the text.

@@ -62,12 +62,16 @@ impl Matcher {
     ///
     /// What is wrong with it, where it does not compile, or to more than 1 MiB.
     pub fn pattern(pattern: &str) -> Result<Self, regex::Error> {
+        Self::within(pattern, COMPILED_MAX)
+    }
+
+    fn within(pattern: &str, most: usize) -> Result<Self, regex::Error> {
         if pattern.len() > PATTERN_MAX {
             let reason = format!("it has {} bytes, and {PATTERN_MAX} at most", pattern.len());
             return Err(regex::Error::Syntax(reason));
         }
         let mut builder = RegexBuilder::new(pattern);
-        builder.size_limit(COMPILED_MAX).nest_limit(NESTING_MAX).build().map(Self::Pattern)
+        builder.size_limit(most).nest_limit(NESTING_MAX).build().map(Self::Pattern)
     }
 
     /// Whether an error with this text matches.
@@ -251,32 +255,46 @@ pub(crate) fn unknown(text: &str, span: Span, option: &str) -> Diagnostic {
 #[derive(Default)]
 pub(crate) struct Patterns {
     compiled: HashMap<String, Result<Matcher, String>>,
-    /// How many bytes they have, short ones counted as more than they have.
+    /// What all of them take once they are compiled, rounded up.
     size: usize,
 }
 
 impl Patterns {
-    /// Enough for 256 short ones; it takes two seconds at worst to compile these.
-    const SIZE_MAX: usize = 16 << 10;
-    const SIZE_MIN: usize = 64;
+    /// Enough for 512 short ones, or for a few that are not.
+    const SIZE_MAX: usize = 1 << 20;
+
+    /// A regular expression does not tell its size: it is the first of these that suffices.
+    const SIZES: [usize; 5] = [2 << 10, 8 << 10, 64 << 10, 256 << 10, COMPILED_MAX];
 
     /// A pattern, or what is wrong with it in one line.
     pub(crate) fn compile(&mut self, pattern: &str, place: Span) -> Result<Matcher, Diagnostic> {
         if !self.compiled.contains_key(pattern) {
-            self.size += pattern.len().clamp(Self::SIZE_MIN, PATTERN_MAX);
+            if self.size >= Self::SIZE_MAX {
+                let message = "there are more patterns before this one than are read in one text";
+                return Err(Diagnostic::new(Kind::TooLarge, place, message));
+            }
+            let compiled = self.fit(pattern).map_err(reason);
+            self.compiled.insert(pattern.to_owned(), compiled);
         }
-        if self.size > Self::SIZE_MAX {
-            let message = "there are more patterns before this one than are read in one text";
-            return Err(Diagnostic::new(Kind::TooLarge, place, message));
+        self.compiled[pattern].clone().map_err(|reason| {
+            let pattern = excerpt(pattern);
+            let message = format!("`{pattern}` is not a regular expression: {reason}");
+            Diagnostic::new(Kind::BadPattern, place, message)
+        })
+    }
+
+    /// What does not compile counts as well: it took its time.
+    fn fit(&mut self, pattern: &str) -> Result<Matcher, regex::Error> {
+        for size in Self::SIZES {
+            match Matcher::within(pattern, size) {
+                Err(regex::Error::CompiledTooBig(_)) if size < COMPILED_MAX => {}
+                result => {
+                    self.size += size;
+                    return result;
+                }
+            }
         }
-        let compiled = self.compiled.entry(pattern.to_owned());
-        compiled.or_insert_with(|| Matcher::pattern(pattern).map_err(reason)).clone().map_err(
-            |reason| {
-                let pattern = excerpt(pattern);
-                let message = format!("`{pattern}` is not a regular expression: {reason}");
-                Diagnostic::new(Kind::BadPattern, place, message)
-            },
-        )
+        Matcher::pattern(pattern)
     }
 }
 

@@ -27,13 +27,14 @@ const OTHERS: [&str; 12] = [
     "memoize",
 ];
 
-pub(crate) fn read(text: &str) -> Document {
+/// With `clause_wanted`, a text without calls is a clause, whatever it looks like.
+pub(crate) fn read(text: &str, clause_wanted: bool) -> Document {
     let mut scanner = Scanner::new(text);
     scanner.scan(0);
     if let Some(diagnostic) = scanner.refused {
         return Document::refuse(diagnostic);
     }
-    if scanner.clauses.is_empty() && !scanner.is_script() {
+    if scanner.clauses.is_empty() && (clause_wanted || !scanner.is_script()) {
         return alone(text);
     }
     let mut document = Document::default();

@@ -15,8 +15,11 @@ use crate::diagnostic::{Diagnostic, Kind, Span};
 /// How deep a file may be nested. A workflow of steps in maps in steps needs a dozen.
 pub(crate) const DEPTH_MAX: usize = 64;
 
-/// How many nodes the aliases of a file may expand to in all.
-pub(crate) const ALIASED_MAX: usize = 100_000;
+/// How many nodes the aliases of a file may expand to in all: some, and more in a longer file, so that
+/// a few lines do not fill the memory.
+pub(crate) const fn aliased_max(text: &str) -> usize {
+    10_000 + 2 * text.len()
+}
 
 /// A value and its place.
 #[derive(Clone, Debug)]

@@ -370,10 +370,16 @@ impl Diagnostic {
         if !self.option.is_empty() {
             text.str(" belongs to the call, not to the policy: it is ").str(self.option)
         } else if self.meant.is_empty() {
-            text.str(
+            let text = text.str(
                 " is not an option; there are retry, attempts, delay, backoff, factor, increment, \
-                 min_delay, max_delay, jitter, within and wait_budget",
-            )
+                 min_delay, max_delay, jitter, within",
+            );
+            let of_a_call = self.values.0 == 1;
+            text.str(if of_a_call {
+                ", wait_budget, timeout, retry_on and stop_on"
+            } else {
+                " and wait_budget"
+            })
         } else {
             text.str(" is not an option; did you mean `").str(self.meant).str("`?")
         }

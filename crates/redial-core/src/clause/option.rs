@@ -168,13 +168,27 @@ impl Nearest {
     }
 
     const fn or(self, word: &[u8], name: &'static str) -> Self {
-        let edits = distance(word, name.as_bytes());
+        // What somebody began to write is as near as it gets.
+        let begun = word.len() >= 3 && begins(name.as_bytes(), word);
+        let edits = if begun { 0 } else { distance(word, name.as_bytes()) };
         if edits < self.edits || (edits == self.edits && self.name.is_empty()) {
             Self { name, edits }
         } else {
             self
         }
     }
+}
+
+/// Whether `name` begins with `word`, whatever its case.
+const fn begins(name: &[u8], word: &[u8]) -> bool {
+    let mut i = 0;
+    while i < word.len() {
+        if i == name.len() || !name[i].eq_ignore_ascii_case(&word[i]) {
+            return false;
+        }
+        i += 1;
+    }
+    true
 }
 
 pub(crate) const fn same(a: &[u8], b: &[u8]) -> bool {

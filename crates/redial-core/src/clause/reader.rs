@@ -138,7 +138,9 @@ impl<'t> Reader<'t> {
         let word = self.slice(name);
         match (Name::of(word), call_name(word)) {
             (Some(option), _) => {
-                if self.first_of_its_kind(option, name) {
+                if let Some(next) = self.option_inside(value) {
+                    self.syntax(next, "expected a comma before this option");
+                } else if self.first_of_its_kind(option, name) {
                     self.places[option as usize] = Some(Span { start: name.start, end: value.end });
                     self.set(option, value);
                 }
@@ -146,9 +148,28 @@ impl<'t> Reader<'t> {
             (None, Some(call)) => self.take_call_option(call, name, value),
             (None, None) => {
                 let unknown = Diagnostic::new(Kind::UnknownOption, self.text, name);
-                self.diagnostics.push(unknown.meant(nearest(word, self.call_allowed)));
+                let meant = nearest(word, self.call_allowed);
+                self.diagnostics.push(unknown.meant(meant).values(self.call_allowed as u64, 0));
             }
         }
+    }
+
+    /// The name of another option inside of a value, where a comma has been forgotten.
+    const fn option_inside(&self, value: Span) -> Option<Span> {
+        if matches!(self.bytes[value.start], b'[' | b'(' | b'{' | b'"' | b'\'') {
+            return None;
+        }
+        let mut at = skip_word(self.bytes, value.start);
+        while at < value.end {
+            let start = skip_trivia(self.bytes, at);
+            let end = skip_word(self.bytes, start);
+            let colon = skip_trivia(self.bytes, end);
+            if start > at && end > start && colon < value.end && self.bytes[colon] == b':' {
+                return Some(Span { start, end });
+            }
+            at = if end > at { end } else { at + 1 };
+        }
+        None
     }
 
     const fn take_call_option(&mut self, call: usize, name: Span, value: Span) {

@@ -1,5 +1,7 @@
 //! As our own file, which can say everything.
 
+use std::collections::{HashMap, HashSet};
+
 use redial_core::Pretty;
 
 use super::parts::{Link, Parts, Source};
@@ -14,9 +16,24 @@ pub(super) fn tree<'e>(
     policies: impl IntoIterator<Item = (&'e Entry, Parts)>,
     default: Option<&str>,
 ) -> Tree {
-    let policies = policies.into_iter().map(|(entry, parts)| {
+    let policies: Vec<_> = policies.into_iter().collect();
+    // A script may assign a variable twice; a name of a file is there once.
+    let mut taken: HashSet<String> = policies.iter().map(|(entry, _)| entry.name.clone()).collect();
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    let policies = policies.iter().map(|(entry, parts)| {
         let name = if entry.name.is_empty() { UNNAMED } else { &entry.name };
-        (name.to_owned(), policy(entry, &parts))
+        let times = times.entry(name).or_default();
+        let own = loop {
+            *times += 1;
+            if *times == 1 {
+                break name.to_owned();
+            }
+            let numbered = format!("{name}-{times}");
+            if taken.insert(numbered.clone()) {
+                break numbered;
+            }
+        };
+        (own, policy(entry, parts))
     });
     let policies = ("policies".to_owned(), Tree::Map(policies.collect()));
     let default = default.map(|name| ("default".to_owned(), Tree::text(name)));

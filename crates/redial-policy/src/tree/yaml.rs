@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
-use super::{ALIASED_MAX, DEPTH_MAX, Field, Node, Value, malformed, too_deep};
+use super::{DEPTH_MAX, Field, Node, Value, aliased_max, malformed, too_deep};
 use crate::diagnostic::{Diagnostic, Kind, Span};
 
 pub(super) fn parse(text: &str) -> Result<Vec<Node>, Diagnostic> {
@@ -78,8 +78,8 @@ struct Builder<'t> {
     documents: Vec<Node>,
     open: Vec<Open>,
     anchors: HashMap<usize, Node>,
-    /// How many nodes aliases have expanded to.
-    aliased: usize,
+    /// How many nodes aliases may still expand to.
+    aliases: Aliases,
 }
 
 impl<'t> Builder<'t> {
@@ -90,7 +90,7 @@ impl<'t> Builder<'t> {
             documents: Vec::new(),
             open: Vec::new(),
             anchors: HashMap::new(),
-            aliased: 0,
+            aliases: Aliases::of(text),
         }
     }
 
@@ -152,7 +152,7 @@ impl<'t> Builder<'t> {
         let Some(node) = self.anchors.get(&anchor) else {
             return Err(malformed(span, "this alias is inside of what it stands for".to_owned()));
         };
-        let copy = copy(node, span, &mut self.aliased)?;
+        let copy = copy(node, span, &mut self.aliases)?;
         self.place(copy, 0, None)
     }
 
@@ -172,7 +172,7 @@ impl<'t> Builder<'t> {
             None => node,
         };
         if anchor > 0 {
-            let copy = copy(&node, node.span, &mut self.aliased)?;
+            let copy = copy(&node, node.span, &mut self.aliases)?;
             self.anchors.insert(anchor, copy);
         }
         match self.open.last_mut().map(|open| &mut open.holds) {
@@ -229,12 +229,30 @@ fn is_number(text: &str) -> bool {
         && unsigned.parse::<f64>().is_ok()
 }
 
+/// How many nodes aliases may expand to, and how many are left of them.
+struct Aliases {
+    most: usize,
+    left: usize,
+}
+
+impl Aliases {
+    fn of(text: &str) -> Self {
+        let most = aliased_max(text);
+        Self { most, left: most }
+    }
+}
+
 /// A node that is there once more now, within what is allowed.
-fn copy(node: &Node, span: Span, aliased: &mut usize) -> Result<Node, Diagnostic> {
-    *aliased += size(node);
-    if *aliased > ALIASED_MAX {
-        let message = format!("anchors and aliases expand to more than {ALIASED_MAX} values");
-        return Err(Diagnostic::new(Kind::TooLarge, span, message));
+fn copy(node: &Node, span: Span, aliases: &mut Aliases) -> Result<Node, Diagnostic> {
+    match aliases.left.checked_sub(size(node)) {
+        Some(left) => aliases.left = left,
+        None => {
+            let most = aliases.most;
+            let message = format!(
+                "anchors and aliases expand to more than {most} values in a file this long"
+            );
+            return Err(Diagnostic::new(Kind::TooLarge, span, message));
+        }
     }
     Ok(node.clone())
 }

@@ -21,7 +21,7 @@ fn a_policy_is_a_clause_or_a_map_of_its_options() {
         fetch: attempts: 5, delay: 1s, backoff: exponential, max_delay: 5s, jitter: full
     ",
     );
-    check(Yaml, "policies: {}", "");
+    check(Yaml, "policies: {}", r#"warning[no-policy] at "{}": there is no policy in this text"#);
     check(
         Yaml,
         "policies: {a: 5, b: null, c: [1], d: true, e: ''}",
@@ -713,7 +713,7 @@ fn a_clause_is_extended_too_and_extends_nothing() {
         r#"
         flow: refused
         a: refused
-        error[unknown-option] at "fallback": `fallback` belongs to a step of a workflow, not to a policy
+        error[unknown-option] at "fallback": `fallback` belongs to a call in a script or a step of a workflow, not to a policy
     "#,
     );
     check(
@@ -982,7 +982,7 @@ fn options_of_workflows_are_refused_by_name() {
         r#"policies: {a: "retry: 3, fallback: x"}"#,
         r#"
         a: refused
-        error[unknown-option] at "fallback": `fallback` belongs to a step of a workflow, not to a policy
+        error[unknown-option] at "fallback": `fallback` belongs to a call in a script or a step of a workflow, not to a policy
     "#,
     );
     check(
@@ -990,7 +990,7 @@ fn options_of_workflows_are_refused_by_name() {
         r#"policies: {a: "retry: 3, on_error: skip"}"#,
         r#"
         a: refused
-        error[unknown-option] at "on_error": `on_error` belongs to a step of a workflow, not to a policy
+        error[unknown-option] at "on_error": `on_error` belongs to a call in a script or a step of a workflow, not to a policy
     "#,
     );
     check(
@@ -1021,9 +1021,15 @@ maxAttempts: 3",
     );
     check(Yaml, "maxAttempts: 3", ": attempts: 3, delay: 1s, max_delay: 5min");
     check(Yaml, "'retry: 3, delay: 1s'", ": attempts: 4, delay: 1s");
+    let nothing = r#"warning[no-policy] at "": there is no policy in this text"#;
     check(Yaml, "a: 1", "");
-    check(Yaml, "", "");
-    check(Json, "", "");
+    check(
+        Yaml,
+        "polices: {a: 'retry: 3'}",
+        r#"warning[no-policy] at "polices": there is no policy in this text, but `polices`; did you mean `policies`?"#,
+    );
+    check(Yaml, "", nothing);
+    check(Json, "", nothing);
     check(
         Yaml,
         "steps:

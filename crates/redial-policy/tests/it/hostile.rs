@@ -71,7 +71,7 @@ fn sixty_four_levels_are_read() {
 
 #[test]
 fn aliases_expand_to_so_much_and_no_more() {
-    let too_many = "error[too-large]: anchors and aliases expand to more than 100000 values";
+    let too_many = "error[too-large]: anchors and aliases expand to more than";
     let mut laughs = String::from("a0: &a0 [lol]\n");
     let mut merges = String::from("a0: &a0 {x: 1}\n");
     for at in 1..40 {
@@ -81,7 +81,7 @@ fn aliases_expand_to_so_much_and_no_more() {
             &format!("a{at}: &a{at} {{k{at}: 1, <<: [{}]}}\n", [before.as_str(); 9].join(", "));
     }
     check(Yaml, laughs, too_many);
-    check(Yaml, merges, "");
+    check(Yaml, merges, too_many);
     let wide =
         format!("a: &a {{{}}}\n", (0..2000).map(|at| format!("k{at}: 1, ")).collect::<String>());
     check(Yaml, format!("{wide}b: [{}]", "{<<: *a}, ".repeat(2000)), too_many);
@@ -101,7 +101,7 @@ fn a_text_has_at_most_four_mebibytes() {
     for format in [Text, Yaml, Toml, Json] {
         check(format, " ".repeat(TEXT_MAX + 1), "error[too-large]: this text has 4194305 bytes");
     }
-    check(Json, " ".repeat(TEXT_MAX), "");
+    check(Json, " ".repeat(TEXT_MAX), "warning[no-policy]");
 }
 
 #[test]
@@ -262,17 +262,17 @@ fn a_text_has_so_many_patterns_and_no_more() {
         read_small(format!("retry: 3, retry_on: [{}]", patterns.join(", ")), Text)
     };
     let different = many(5_000, &|at| format!("a{at}"));
-    assert_eq!(different.diagnostics().len(), 5_000 - 256);
+    assert_eq!(different.diagnostics().len(), 5_000 - 512);
     assert!(different.diagnostics().iter().all(|found| found.kind == Kind::TooLarge));
-    assert_eq!(many(256, &|at| format!("a{at}")).diagnostics(), []);
+    assert_eq!(many(512, &|at| format!("a{at}")).diagnostics(), []);
     assert_eq!(many(5_000, &|_| "a".to_owned()).diagnostics(), []);
     let config = format!(
         "retry_config: {{retry_on: [{}]}}",
         (0..5_000).map(|at| format!("{{pattern: a{at}}}, ")).collect::<String>()
     );
-    assert_eq!(read_small(config, Yaml).diagnostics().len(), 5_000 - 256);
+    assert_eq!(read_small(config, Yaml).diagnostics().len(), 5_000 - 512);
     let file = policies(1_000, |at| format!("{{retry: 3, stop_on: [{{pattern: a{at}}}]}}"));
-    assert_eq!(read_small(file, Yaml).diagnostics().len(), 1_000 - 256);
+    assert_eq!(read_small(file, Yaml).diagnostics().len(), 1_000 - 512);
 }
 
 #[test]

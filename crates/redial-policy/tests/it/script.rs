@@ -29,7 +29,7 @@ fn a_text_is_a_clause_where_nothing_is_called() {
         "é: 3",
         r#"
         : refused
-        error[unknown-option] at "é": `é` is not an option; there are retry, attempts, delay, backoff, factor, increment, min_delay, max_delay, jitter, within and wait_budget
+        error[unknown-option] at "é": `é` is not an option; there are retry, attempts, delay, backoff, factor, increment, min_delay, max_delay, jitter, within, wait_budget, timeout, retry_on and stop_on
     "#,
     );
     check(
@@ -70,7 +70,7 @@ fn a_text_is_a_clause_where_nothing_is_called() {
         "retry: 3, fallback: x",
         r#"
         : refused
-        error[unknown-option] at "fallback": `fallback` belongs to a step of a workflow, not to a policy
+        error[unknown-option] at "fallback": `fallback` belongs to a call in a script or a step of a workflow, not to a policy
     "#,
     );
 }
@@ -115,7 +115,7 @@ out x",
         "x = M(y) with retry: 3, delay: 1s backoff: fixed",
         r#"
         x: refused
-        error[wrong-type] at "1s backoff: fixed": delay: `1s backoff: fixed`; use a duration such as 100ms, 1.5s or 1m30s (ns us ms s min h d)
+        error[syntax] at "backoff": expected a comma before this option
     "#,
     );
     check(
