@@ -1,7 +1,49 @@
 //! The command line: its verbs, its flags, and what they are told to say.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use redial_policy::{Format, Notation, Target};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Args, Command, Parser, Subcommand, ValueEnum};
+use redial_policy::{Format, Kind, Notation, Target};
+
+/// Words that a shell may offer, where others are for the verb itself to answer.
+#[derive(Clone)]
+struct Offered(fn() -> Vec<&'static str>);
+
+impl TypedValueParser for Offered {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0().into_iter().map(PossibleValue::new)))
+    }
+}
+
+fn backoffs() -> Vec<&'static str> {
+    vec!["fixed", "linear", "exponential", "fibonacci", "decorrelated"]
+}
+
+fn jitters() -> Vec<&'static str> {
+    vec!["none", "full", "equal"]
+}
+
+fn diagnostics() -> Vec<&'static str> {
+    Kind::all().map(Kind::name).collect()
+}
+
+fn verbs() -> Vec<&'static str> {
+    vec!["plan", "check", "explain", "convert", "completions", "man", "help"]
+}
+
+fn topics() -> Vec<&'static str> {
+    [vec!["policy", "schema"], verbs()].concat()
+}
 
 /// Retry policies you can read, check, see, prove and run.
 #[derive(Debug, Parser)]
@@ -108,7 +150,7 @@ pub(crate) struct PolicyFlags {
     #[arg(long, value_name = "FILE[#NAME]", value_hint = clap::ValueHint::FilePath)]
     pub(crate) policy: Vec<String>,
     /// A policy that redial brings: default, or contention for writers that collide
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = Offered(|| vec!["default", "contention"]), hide_possible_values = true)]
     pub(crate) preset: Vec<String>,
     /// The notation of the file; without this it is recognised by its keys
     #[arg(long, value_name = "DIALECT")]
@@ -130,7 +172,7 @@ pub(crate) struct PolicyFlags {
     #[arg(short, long, value_name = "DURATION", allow_hyphen_values = true)]
     pub(crate) delay: Option<String>,
     /// fixed, linear, exponential, fibonacci, decorrelated, or a list such as '[1s, 3s, 7s]'
-    #[arg(short, long, value_name = "BACKOFF", allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "BACKOFF", allow_hyphen_values = true, value_parser = Offered(backoffs), hide_possible_values = true)]
     pub(crate) backoff: Option<String>,
     /// What an exponential backoff multiplies by, such as 1.5
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
@@ -145,7 +187,7 @@ pub(crate) struct PolicyFlags {
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     pub(crate) max_delay: Option<String>,
     /// none, full, equal, 25%, +50% or '[0.5, 1.5]'
-    #[arg(short, long, value_name = "JITTER", allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "JITTER", allow_hyphen_values = true, value_parser = Offered(jitters), hide_possible_values = true)]
     pub(crate) jitter: Option<String>,
     /// How long each attempt may take
     #[arg(short, long, value_name = "DURATION", allow_hyphen_values = true)]
@@ -261,7 +303,7 @@ Examples:
   redial explain                    the list of all diagnostics")]
 pub(crate) struct Explain {
     /// The name of a diagnostic; without one, all names
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = Offered(diagnostics), hide_possible_values = true)]
     pub(crate) name: Option<String>,
 }
 
@@ -362,7 +404,7 @@ Examples:
   redial man plan > redial-plan.1")]
 pub(crate) struct Man {
     /// The page of a verb; without one, the page of redial
-    #[arg(value_name = "VERB")]
+    #[arg(value_name = "VERB", value_parser = Offered(verbs), hide_possible_values = true)]
     pub(crate) verb: Option<String>,
 }
 
@@ -375,6 +417,6 @@ Examples:
   redial help schema > policies.schema.json")]
 pub(crate) struct Help {
     /// A verb, or one of the topics policy and schema
-    #[arg(value_name = "TOPIC")]
+    #[arg(value_name = "TOPIC", value_parser = Offered(topics), hide_possible_values = true)]
     pub(crate) topic: Option<String>,
 }

@@ -78,6 +78,7 @@ fn bad_usage_is_125_and_says_what_would_be_right() {
     refused(&["man", "nothing"], "nothing");
     refused(&["completions", "tcsh"], "bash");
     refused(&["plan", "--preset", "contentoin"], "contention");
+    refused(&["plan", "--json", "--svg", "-"], "standard output holds one");
 }
 
 #[test]
@@ -267,6 +268,39 @@ fn check_exits_by_what_it_finds() {
 }
 
 #[test]
+fn a_check_that_looks_at_nothing_says_so() {
+    let folder = folder(&[
+        ("misspelt.yaml", "polices: {a: 'retry: 3'}\n"),
+        ("empty.yaml", ""),
+        ("hollow.yaml", "policies: {}\n"),
+    ]);
+    for file in ["misspelt.yaml", "empty.yaml", "hollow.yaml"] {
+        let output = in_folder(folder.path(), &["check", file, "--deny-warnings"]);
+        assert_eq!(output.status.code(), Some(1), "{file}");
+        assert!(stdout(&output).contains("warning[no-policy]"), "{file}: {}", stdout(&output));
+    }
+    let output = redial(&["check", "--with", "retry=3, delay=1s"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+}
+
+#[test]
+fn a_whole_file_is_converted_with_its_default() {
+    let text = "default: b\npolicies:\n  a: 'retry: 1'\n  b: 'retry: 2'\n";
+    let folder =
+        folder(&[("p.yaml", text), ("twice.yaml", "policies: {a: 'retry: 1', a: 'retry: 2'}")]);
+    let output = in_folder(folder.path(), &["convert", "--to", "file", "--policy", "p.yaml"]);
+    assert_eq!(
+        stdout(&output),
+        "default: \"b\"\npolicies:\n  a:\n    attempts: 2\n  b:\n    attempts: 3\n",
+    );
+    let output = redial(&["convert", "--to", "file", "--with", "retry: 1", "--with", "retry: 2"]);
+    let again = with_input(&["check", "-"], &output.stdout);
+    assert_eq!(again.status.code(), Some(0), "{}", stdout(&again));
+    let output = in_folder(folder.path(), &["plan", "--policy", "twice.yaml"]);
+    assert_eq!(output.status.code(), Some(125), "what is wrong with the file refuses it");
+}
+
+#[test]
 fn one_file_that_cannot_be_read_does_not_hide_the_others() {
     let folder = folder(&[("wrong.yaml", "policies: {a: 'retry: x'}\n")]);
     let output = in_folder(folder.path(), &["check", "absent.yaml", "wrong.yaml"]);
@@ -308,6 +342,19 @@ fn standard_input_is_a_file_too() {
     assert_eq!(output.status.code(), Some(1));
     let output = with_input(&["plan", "--json", "--policy", "-"], b"{\"maxAttempts\": 4}");
     assert_eq!(json(&output)["plans"][0]["attempts"], 4);
+    for (text, attempts) in [
+        ("default: a\npolicies:\n  a: 'retry: 3'\n", 4),
+        ("name: CI\njobs:\n  - retry_config: {attempts: 4}\n", 4),
+        ("default = \"a\"\n[policies]\na = \"retry: 3\"\n", 4),
+        ("- retryPolicy: {maxAttempts: 4}\n", 4),
+        ("retry: 3,\ndelay: 1s\n", 4),
+        ("retry: 3, delay: 1s\n", 4),
+    ] {
+        let output = with_input(&["plan", "--json", "--policy", "-"], text.as_bytes());
+        assert_eq!(json(&output)["plans"][0]["attempts"], attempts, "{text}");
+    }
+    let bare = ["plan", "--json", "--dialect", "file", "--policy", "-"];
+    assert_eq!(json(&with_input(&bare, b"retry: 3\ndelay: 1s\n"))["plans"][0]["attempts"], 4);
     let output = with_input(&["check", "--fix", "-"], b"policies:\n  a: 'retry: 3, dely: 1s'\n");
     assert_eq!(stdout(&output), "policies:\n  a: 'retry: 3, delay: 1s'\n");
 }
@@ -487,7 +534,11 @@ fn completions_know_the_verbs_in_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = redial(&["completions", shell]);
         assert_eq!(output.status.code(), Some(0), "{shell}");
-        for word in ["plan", "check", "convert", "deny-warnings"] {
+        let mut words = vec!["plan", "check", "convert", "deny-warnings"];
+        if matches!(shell, "bash" | "zsh") {
+            words.extend(["cap-erases-jitter", "contention"]);
+        }
+        for word in words {
             assert!(stdout(&output).contains(word), "{shell}: {word}");
         }
     }

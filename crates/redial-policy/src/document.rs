@@ -269,7 +269,7 @@ fn of_trees(roots: &[Node], text: &str, format: Format, notation: Option<Notatio
         search.root(root, path);
     }
     if search.document.entries.is_empty() && search.document.diagnostics.is_empty() {
-        let misspelt = roots.iter().find_map(|root| misspelt(root));
+        let misspelt = roots.iter().find_map(misspelt);
         search.document.diagnostics.extend(misspelt);
     }
     search.document
@@ -279,7 +279,7 @@ fn of_trees(roots: &[Node], text: &str, format: Format, notation: Option<Notatio
 fn misspelt(node: &Node) -> Option<Diagnostic> {
     const KEYS: [&str; 3] = ["policies", "retry_config", "retryPolicy"];
     let nodes = match &node.value {
-        Value::List(nodes) => return nodes.iter().find_map(|node| misspelt(node)),
+        Value::List(nodes) => return nodes.iter().find_map(misspelt),
         Value::Map(fields) => fields,
         _ => return None,
     };
