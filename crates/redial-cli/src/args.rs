@@ -4,6 +4,9 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, Command, Parser, Subcommand, ValueEnum};
 use redial_policy::{Format, Kind, Notation, Target};
 
+/// How many delays are shown at most: what is beyond them is not read by anybody.
+const SHOWN_MAX: i64 = 100_000;
+
 /// Words that a shell may offer, where others are for the verb itself to answer.
 #[derive(Clone)]
 struct Offered(fn() -> Vec<&'static str>);
@@ -239,8 +242,8 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) seed: Option<u64>,
     /// Show at most this many delays [default: 100, or 10 where attempts are unlimited]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) show: Option<usize>,
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(..=SHOWN_MAX))]
+    pub(crate) show: Option<u32>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::args::{Check, Report};
 use crate::draw::{Lines, Position, draw};
 use crate::output::{Failure, REFUSED, count, print, print_error, print_note, replace_file};
+use crate::plan::visible;
 use crate::source::Source;
 
 /// What a clause of the command line is called.
@@ -239,6 +240,7 @@ fn annotation(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> String 
     let end = lines.position(found.span.end);
     let text = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     let property = |value: &str| text(value).replace(':', "%3A").replace(',', "%2C");
+    let message = visible(&found.message);
     format!(
         "::{} file={},line={line},col={column},endLine={},endColumn={},title={}::{}\n",
         severity(found),
@@ -246,6 +248,6 @@ fn annotation(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> String 
         end.line,
         end.column,
         property(&format!("redial {}", found.kind.name())),
-        text(&found.message),
+        text(&message),
     )
 }

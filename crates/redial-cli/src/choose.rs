@@ -170,10 +170,16 @@ fn holds(span: Span, at: usize) -> bool {
     span.start <= at && at < span.end.max(span.start + 1)
 }
 
-/// `FILE#NAME`, unless there is a file of that very name.
+/// `FILE#NAME`. Either may have that sign in it: the file is the longest that there is.
 fn split(argument: &str) -> (&str, Option<&str>) {
+    let is_there = |file: &str| file == "-" || std::path::Path::new(file).exists();
+    let mut splits =
+        argument.rmatch_indices('#').map(|(at, _)| (&argument[..at], &argument[at + 1..]));
     match argument.rsplit_once('#') {
-        Some((file, name)) if !std::path::Path::new(argument).exists() => (file, Some(name)),
+        Some((file, name)) if !is_there(argument) => {
+            let (file, name) = splits.find(|(file, _)| is_there(file)).unwrap_or((file, name));
+            (file, Some(name))
+        }
         _ => (argument, None),
     }
 }

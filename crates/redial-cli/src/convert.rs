@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::args::{Convert, To};
 use crate::choose::{Chosen, chosen, only};
 use crate::output::{Failure, count, print, print_note};
+use crate::plan::visible;
 
 pub(crate) fn run(arguments: &Convert, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     let format = format(arguments)?;
@@ -50,6 +51,7 @@ fn tell(losses: &[Loss], refused: bool) {
         let policy =
             if loss.policy.is_empty() { String::new() } else { format!("{}: ", loss.policy) };
         let Loss { what, why, became, .. } = loss;
+        let [policy, what, became] = [&policy, what, became].map(|text| visible(text));
         print_note(&format!("lost: {policy}{what}\n  why: {why}\n  it became: {became}\n"));
     }
     if refused {

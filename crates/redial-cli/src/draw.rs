@@ -1,9 +1,12 @@
 //! Findings, drawn with the line that they are in.
 
+use std::cell::Cell;
+
 use annotate_snippets::{AnnotationKind, Level, Patch, Renderer, Snippet};
 use redial_policy::{Diagnostic, Fix, Span};
 
 use crate::output;
+use crate::plan::visible;
 use crate::source::Source;
 
 /// A line that is longer than this is not shown: it is data, not something that was written.
@@ -13,6 +16,9 @@ const LINE_MAX: usize = 4096;
 pub(crate) struct Lines<'t> {
     text: &'t str,
     starts: Vec<usize>,
+    /// The last byte that was asked for and the characters before it in its line: findings come in
+    /// order, and a line may hold all of them.
+    last: Cell<(usize, usize)>,
 }
 
 /// A place as editors count: lines and characters from 1.
@@ -26,7 +32,7 @@ impl<'t> Lines<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
         let after =
             text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        Self { text, starts: std::iter::once(0).chain(after).collect() }
+        Self { text, starts: std::iter::once(0).chain(after).collect(), last: Cell::new((0, 0)) }
     }
 
     fn line(&self, at: usize) -> usize {
@@ -36,8 +42,12 @@ impl<'t> Lines<'t> {
     pub(crate) fn position(&self, at: usize) -> Position {
         let at = at.min(self.text.len());
         let line = self.line(at);
-        let before = self.text.get(self.starts[line]..at).unwrap_or_default();
-        Position { line: line + 1, column: before.chars().count() + 1 }
+        let (last, count) = self.last.get();
+        let known = last >= self.starts[line] && last <= at && self.line(last) == line;
+        let (from, count) = if known { (last, count) } else { (self.starts[line], 0) };
+        let count = count + self.text.get(from..at).unwrap_or_default().chars().count();
+        self.last.set((at, count));
+        Position { line: line + 1, column: count + 1 }
     }
 
     /// From the start of the line that `span` begins in to the end of the one that it ends in.
@@ -61,14 +71,15 @@ pub(crate) fn draw(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> St
     if around.end - around.start > LINE_MAX {
         return plain(source, lines, found);
     }
-    let text = around.of(&source.text);
+    let text = harmless(around.of(&source.text));
+    let name = visible(&source.name);
     let line = lines.position(around.start).line;
     let inside = |span: Span| {
         let start = span.start.clamp(around.start, around.end) - around.start;
         start..(span.end.clamp(around.start, around.end) - around.start).max(start)
     };
     let pointer = AnnotationKind::Primary.span(inside(found.span));
-    let snippet = Snippet::source(text).path(source.name.as_str()).line_start(line);
+    let snippet = Snippet::source(text.as_str()).path(name.as_str()).line_start(line);
     let mut group = title.element(snippet.annotation(pointer));
     if let Some(note) = &found.note {
         group = group.element(Level::NOTE.message(note.as_str()));
@@ -78,7 +89,7 @@ pub(crate) fn draw(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> St
     match &found.fix {
         Some(fix) => {
             let patch = Patch::new(inside(fix.span), fix.replacement.as_str());
-            let snippet = Snippet::source(text).line_start(line).patch(patch);
+            let snippet = Snippet::source(text.as_str()).line_start(line).patch(patch);
             report.push(Level::HELP.secondary_title(headline(fix)).element(snippet));
         }
         None => {
@@ -87,6 +98,16 @@ pub(crate) fn draw(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> St
         }
     }
     Renderer::styled().term_width(output::width()).render(&report) + "\n\n"
+}
+
+/// A line of a text without what steers a terminal or turns the line round, each byte in its place.
+fn harmless(text: &str) -> String {
+    let shown = |character: char| match character {
+        '\u{80}'..='\u{9f}' => '·',
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '�',
+        other => other,
+    };
+    text.chars().map(shown).collect()
 }
 
 fn headline(fix: &Fix) -> &'static str {
@@ -100,5 +121,5 @@ fn headline(fix: &Fix) -> &'static str {
 /// Without the line, where that is too long to be looked at.
 fn plain(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> String {
     let Position { line, column } = lines.position(found.span.start);
-    format!("{found}\n --> {}:{line}:{column}\n\n", source.name)
+    format!("{found}\n --> {}:{line}:{column}\n\n", visible(&source.name))
 }

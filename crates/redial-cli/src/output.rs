@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::plan::visible;
+
 /// The exit code of redial itself: bad usage, a bad policy, a file that cannot be read.
 pub(crate) const REFUSED: u8 = 125;
 
@@ -55,7 +57,7 @@ pub(crate) fn print_note(text: &str) {
 /// One line on standard error that says what was wrong.
 pub(crate) fn print_error(message: &str) {
     let red = anstyle::AnsiColor::Red.on_default().bold();
-    print_note(&format!("{red}error{red:#}: {message}\n"));
+    print_note(&format!("{red}error{red:#}: {}\n", visible(message)));
 }
 
 /// Writes a result to a file, or to standard output for `-`. A file is there whole or not at all.
@@ -67,27 +69,52 @@ pub(crate) fn write_file(path: &str, text: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::Message(format!("cannot write {path}: {error}")))
 }
 
-/// By way of a file beside it, so that whoever reads it meanwhile sees the old text or the new.
+/// By way of a file beside it, so that whoever reads it meanwhile sees the old text or the new. What
+/// the file is stays: its permissions, its owner, a link to it or of it.
 pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
-    // What is no regular file is written to as it is: a pipe, a terminal, /dev/stdout.
     let existing = std::fs::metadata(path).ok();
-    if existing.as_ref().is_some_and(|file| !file.is_file()) {
+    let in_place = match &existing {
+        // A pipe, a terminal, /dev/stdout; or a file with several names.
+        Some(file) => !file.is_file() || names(file) > 1,
+        // A link to where nothing is yet.
+        None => path.is_symlink(),
+    };
+    if in_place {
         return std::fs::write(path, text);
     }
-    // A link stays a link: what it leads to is replaced.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let beside = target.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = std::fs::write(&beside, text)
-        .and_then(|()| match &existing {
-            Some(file) => std::fs::set_permissions(&beside, file.permissions()),
-            None => Ok(()),
-        })
-        .and_then(|()| std::fs::rename(&beside, &target));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".redial-");
+    // As anybody makes a file: the umask has its say.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut beside = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    beside.write_all(text.as_bytes())?;
+    if let Some(file) = &existing {
+        like(beside.path(), file)?;
     }
-    written
+    beside.persist(&target).map(drop).map_err(|error| error.error)
+}
+
+#[cfg(unix)]
+fn names(file: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(file)
+}
+
+#[cfg(not(unix))]
+fn names(_: &std::fs::Metadata) -> u64 {
+    1
+}
+
+/// Gives a new file the owner and the permissions of an old one. Only root can give a file away.
+fn like(path: &Path, file: &std::fs::Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let _ = chown(path, Some(file.uid()), Some(file.gid()));
+    }
+    std::fs::set_permissions(path, file.permissions())
 }
 
 /// How wide the terminal is, or would be.

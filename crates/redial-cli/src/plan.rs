@@ -20,6 +20,7 @@ pub(crate) use html::html;
 pub(crate) use json::json;
 pub(crate) use svg::svg;
 pub(crate) use terminal::terminal;
+pub(crate) use text::visible;
 use totals::Sums;
 
 /// One policy to show.

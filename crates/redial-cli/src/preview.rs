@@ -47,7 +47,7 @@ fn planned(chosen: &Chosen, arguments: &args::Plan) -> Planned {
             Some(seed) => plan.seed(seed),
             None => plan,
         },
-        show: arguments.show,
+        show: arguments.show.map(|show| show as usize),
         diagnostics: chosen.diagnostics.clone(),
     }
 }

@@ -361,7 +361,12 @@ impl Search<'_> {
                             continue;
                         }
                     };
-                    if self.wants(notation) {
+                    let first = fields.iter().find(|other| other.key == field.key);
+                    if first.is_some_and(|first| first.place != field.place) {
+                        let message = format!("`{}` is there already; write it once", field.key);
+                        let twice = Diagnostic::new(Clause::DuplicateOption, field.place, message);
+                        self.document.diagnostics.push(twice);
+                    } else if self.wants(notation) {
                         self.bare(&field.value, path, notation);
                     }
                 }

@@ -11,8 +11,28 @@ use redial_core::clause::{self, Kind as Clause};
 
 use crate::Format;
 use crate::diagnostic::{Diagnostic, Span};
+use crate::fields::is_slip;
 use crate::matcher::{self, Matcher, Patterns};
+use crate::overlay::ORDER;
 use crate::place::Place;
+
+/// What other systems call an option, where it can be nothing else.
+const SYNONYMS: [&str; 14] = [
+    "backoff_factor",
+    "multiplier",
+    "initial_delay",
+    "initial_interval",
+    "base_delay",
+    "max_interval",
+    "cap",
+    "max_attempts",
+    "max_tries",
+    "max_retries",
+    "retries",
+    "deadline",
+    "max_elapsed",
+    "max_elapsed_time",
+];
 
 /// What a notation calls an option of the clause: pairs of ours and theirs.
 pub(crate) type Vocabulary = &'static [(&'static str, &'static str)];
@@ -186,7 +206,17 @@ impl Draft {
         let message = self.in_their_words(found);
         let told = Diagnostic::new(found.kind(), span, message);
         if let Some(meant) = found.suggestion() {
-            return told.fix(span, self.quoted(found.span(), meant), true);
+            let written = found.span().of(&self.clause);
+            let names = clause::options(&self.clause).map(|(name, _)| name.of(&self.clause));
+            let is_name = found.kind() == Clause::UnknownOption;
+            let taken = is_name && names.into_iter().any(|name| name == meant);
+            // Values are few, and other systems' words for an option are known; the rest are guesses.
+            let safe = !is_name || SYNONYMS.contains(&written) || is_slip(written, meant, &ORDER);
+            return if taken {
+                told
+            } else {
+                told.fix(span, self.quoted(found.span(), meant), safe)
+            };
         }
         match self.superfluous(found) {
             // A comment in between would go with it.

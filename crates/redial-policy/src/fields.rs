@@ -1,6 +1,8 @@
 //! The fields of a map: each at most once, none that is not known, and its value as a piece of a
 //! clause.
 
+use std::collections::HashSet;
+
 use redial_core::clause::Kind as Clause;
 
 use crate::Format;
@@ -19,9 +21,15 @@ pub(crate) fn known<'n>(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<&'n Field> {
     let mut fields: Vec<&Field> = Vec::new();
+    let mut renamed = HashSet::new();
     for field in node.fields() {
         if !names.contains(&field.key.as_str()) {
-            diagnostics.push(unknown(field, what, names, elsewhere, text));
+            let mut found = unknown(field, what, names, elsewhere, text);
+            // A name that stands there already, or that another has been taken for, is not meant twice.
+            found.fix = found.fix.filter(|fix| {
+                !node.has(&fix.replacement) && renamed.insert(fix.replacement.clone())
+            });
+            diagnostics.push(found);
         } else if fields.iter().any(|known| known.key == field.key) {
             let message = format!("`{}` is there already; write it once", field.key);
             diagnostics.push(Diagnostic::new(Clause::DuplicateOption, field.place, message));
@@ -42,12 +50,15 @@ fn unknown(
     let key = &field.key;
     let alike =
         |other: &str| other.replace('_', "").eq_ignore_ascii_case(&key.replace(['_', '-'], ""));
-    let meant = elsewhere.iter().find(|(theirs, _)| alike(theirs)).map(|(_, ours)| *ours);
-    match meant.or_else(|| nearest(key, names)) {
+    let synonym = elsewhere.iter().find(|(theirs, _)| alike(theirs)).map(|(_, ours)| *ours);
+    match synonym.or_else(|| nearest(key, names)) {
         Some(meant) => {
             let message = format!("`{key}` is not a field of {what}; did you mean `{meant}`?");
             let place = inside_quotes(field.place, text);
-            Diagnostic::new(Clause::UnknownOption, field.place, message).fix(place, meant, true)
+            // Retries are not attempts: the number would have to change too.
+            let counts = meant.contains("ttempts") && key.to_lowercase().contains("retr");
+            let safe = (synonym.is_some() && !counts) || is_slip(key, meant, names);
+            Diagnostic::new(Clause::UnknownOption, field.place, message).fix(place, meant, safe)
         }
         None => {
             let are = if names.len() == 1 { "is" } else { "are" };
@@ -76,6 +87,8 @@ pub(crate) fn inside_quotes(span: Span, text: &str) -> Span {
         [first @ (b'"' | b'\''), .., last] if first == last => {
             Span { start: span.start + 1, end: span.end - 1 }
         }
+        // The tag of YAML.
+        [b'!', ..] => Span { start: span.start + 1, end: span.end },
         _ => span,
     }
 }
@@ -132,14 +145,29 @@ pub(crate) fn plain(field: &Field, name: &str, value: String, place: Place) -> W
     }
 }
 
+/// Whether `word` is `meant` with a slip of the finger, and could not be another of the names: a
+/// letter changed, swapped, added or left out, or two of many. What is further away is a guess.
+pub(crate) fn is_slip(word: &str, meant: &str, names: &[&str]) -> bool {
+    let (word, plain_meant) = (spelled(word), spelled(meant));
+    let edits = strsim::osa_distance(&word, &plain_meant);
+    let begins = |count| word.chars().take(count).eq(plain_meant.chars().take(count));
+    let near = edits <= 1 || (edits == 2 && word.len() >= 7 && begins(2));
+    let another =
+        |name: &&&str| **name != meant && strsim::osa_distance(&word, &spelled(name)) <= edits;
+    near && word.len() > 2 && names.iter().filter(another).count() == 0
+}
+
+fn spelled(text: &str) -> String {
+    text.to_lowercase().replace(['_', '-', ' '], "")
+}
+
 /// The name that differs in the fewest letters, if those are at most a third.
 pub(crate) fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
-    let plain = |text: &str| text.to_lowercase().replace(['_', '-', ' '], "");
-    let word = plain(word);
+    let word = spelled(word);
     let most = match word.chars().count() {
         length @ ..=64 => 1 + length / 3,
         _ => return None,
     };
-    let close = names.iter().map(|name| (strsim::osa_distance(&word, &plain(name)), *name));
+    let close = names.iter().map(|name| (strsim::osa_distance(&word, &spelled(name)), *name));
     close.filter(|(edits, _)| *edits <= most).min_by_key(|(edits, _)| *edits).map(|(_, name)| name)
 }

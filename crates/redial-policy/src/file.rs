@@ -149,7 +149,8 @@ fn unknown_policy(field: &str, name: &str, node: &Node, names: &[&str], text: &s
             let message = format!("{field}: there is no policy `{shown}`; did you mean `{meant}`?");
             let inside = fields::inside_quotes(node.span, text);
             let unknown = Diagnostic::new(Kind::UnknownPolicy, node.span, message);
-            if is_word(meant) { unknown.fix(inside, meant, true) } else { unknown }
+            let safe = fields::is_slip(name, meant, names);
+            if is_word(meant) { unknown.fix(inside, meant, safe) } else { unknown }
         }
         None => {
             let first: Vec<_> = names.iter().take(8).map(|name| excerpt(name)).collect();

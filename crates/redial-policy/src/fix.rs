@@ -1,8 +1,9 @@
 //! The safe fixes of a text, applied.
 
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-use crate::diagnostic::Fix;
+use crate::diagnostic::{Fix, Kind};
 use crate::document::{Document, Format, Notation, read};
 
 /// A text with its safe fixes applied, and how many there were.
@@ -19,29 +20,44 @@ pub fn fix(text: &str, format: Format, notation: Option<Notation>) -> (String, u
     /// How much text is read for a fix in all, so that a long one does not take minutes.
     const READ_MAX: usize = 1 << 20;
     let rounds = (READ_MAX / text.len().max(1)).clamp(*ROUNDS.start(), *ROUNDS.end());
-    let errors = |document: &Document| {
-        document.diagnostics().iter().filter(|found| !found.is_warning()).count()
-    };
     let original = text;
     let mut text = text.to_owned();
     let mut document = read(&text, format, notation);
     let mut applied = 0;
+    let mut renamed = false;
     for _ in 0..rounds {
         let fixes = document.diagnostics().iter().filter_map(|found| found.fix.as_ref());
-        let fixes: Vec<_> = apart(fixes.filter(|fix| fix.safe));
-        if fixes.is_empty() {
-            return (text, applied);
-        }
-        let fixed = replaced(&text, &fixes);
-        let after = read(&fixed, format, notation);
-        if errors(&after) > errors(&document) {
-            return (text, applied);
-        }
-        applied += fixes.len();
+        // What has been renamed was meant: it is not left out then because it has no effect.
+        let wanted = |fix: &&Fix| fix.safe && !(renamed && fix.replacement.is_empty());
+        let fixes: Vec<_> = apart(fixes.filter(wanted));
+        // All at once; one by one where that would make something worse.
+        let tried = std::iter::once(fixes.as_slice()).chain(fixes.chunks(1));
+        let next = tried.filter(|fixes| !fixes.is_empty()).find_map(|fixes| {
+            let fixed = replaced(&text, fixes);
+            let after = read(&fixed, format, notation);
+            let renames = fixes.iter().any(|fix| !fix.replacement.is_empty());
+            is_no_worse(&document, &after).then_some((fixed, after, fixes.len(), renames))
+        });
+        let Some((fixed, after, count, renames)) = next else { return (text, applied) };
+        applied += count;
+        renamed |= renames;
         (text, document) = (fixed, after);
     }
     // A text that goes on changing was not meant to be fixed.
     (original.to_owned(), 0)
+}
+
+/// Whether there are not more errors than before, of any kind.
+fn is_no_worse(before: &Document, after: &Document) -> bool {
+    let errors = |document: &Document| {
+        let mut errors: HashMap<Kind, usize> = HashMap::new();
+        for found in document.diagnostics().iter().filter(|found| !found.is_warning()) {
+            *errors.entry(found.kind).or_default() += 1;
+        }
+        errors
+    };
+    let before = errors(before);
+    errors(after).iter().all(|(kind, count)| before.get(kind).is_some_and(|before| count <= before))
 }
 
 /// Those that do not touch one another, in the order of the text.

@@ -7,7 +7,7 @@ use redial_core::clause::Kind as Clause;
 use regex::{Regex, RegexBuilder};
 
 use crate::diagnostic::{Diagnostic, Kind, Span};
-use crate::fields::{excerpt, nearest};
+use crate::fields::{excerpt, is_slip, nearest};
 
 /// A condition on an error. Several are an *or*; an empty list retries everything.
 ///
@@ -242,7 +242,11 @@ pub(crate) fn unknown(text: &str, span: Span, option: &str) -> Diagnostic {
     match nearest(text, &NAMES) {
         Some(meant) => {
             let message = format!("{option}: `{shown}` is not known; did you mean `{meant}`?");
-            Diagnostic::new(Clause::WrongType, span, message).fix(span, meant, true)
+            Diagnostic::new(Clause::WrongType, span, message).fix(
+                span,
+                meant,
+                is_slip(text, meant, &NAMES),
+            )
         }
         None => {
             let message = format!("{option}: `{shown}` is not known; {KNOWN}");

@@ -10,7 +10,7 @@ use crate::Format;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Notation};
 use crate::draft::{Draft, Vocabulary, Written};
-use crate::fields::{excerpt, inside_quotes, known, nearest, wrong_type};
+use crate::fields::{excerpt, inside_quotes, is_slip, known, nearest, wrong_type};
 use crate::matcher::{self, Matcher, Patterns};
 use crate::place::Place;
 use crate::tree::{Field, Node, Value};
@@ -272,7 +272,8 @@ impl Config<'_, '_> {
             Some(meant) => {
                 let message = format!("backoff: `{name}` is not known; did you mean `{meant}`?");
                 let inside = inside_quotes(place, self.text);
-                Diagnostic::new(Clause::WrongType, place, message).fix(inside, meant, true)
+                let safe = is_slip(name, meant, &STRATEGIES);
+                Diagnostic::new(Clause::WrongType, place, message).fix(inside, meant, safe)
             }
             None => {
                 let message = format!("backoff: `{}`; {STRATEGY}", excerpt(name));

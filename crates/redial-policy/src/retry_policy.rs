@@ -10,7 +10,7 @@ use crate::Format;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Notation};
 use crate::draft::{Draft, Vocabulary};
-use crate::fields::{inside_quotes, known, nearest, wrong_type};
+use crate::fields::{inside_quotes, is_slip, known, nearest, wrong_type};
 use crate::matcher::Patterns;
 use crate::tree::{Field, Node, Value};
 
@@ -247,7 +247,8 @@ impl Map<'_> {
                 let message =
                     format!("{}: `{name}` is not known; did you mean `{meant}`?", field.key);
                 let inside = inside_quotes(span, self.text);
-                Diagnostic::new(Clause::WrongType, span, message).fix(inside, meant, true)
+                let safe = is_slip(name, meant, &names);
+                Diagnostic::new(Clause::WrongType, span, message).fix(inside, meant, safe)
             }
             None => wrong_type(&field.key, &field.value, self.text, ADVICE),
         };

@@ -8,6 +8,7 @@ use crate::diagnostic::{Diagnostic, Kind, Span};
 use crate::document::{Document, Entry, Format, Notation};
 use crate::draft::{Draft, Written};
 use crate::matcher::Patterns;
+use crate::overlay::ORDER;
 use crate::place::Place;
 use crate::tree::DEPTH_MAX;
 
@@ -232,14 +233,23 @@ impl<'t> Scanner<'t> {
             }
             let end = self.at;
             self.skip_trivia();
-            if self.next() != Some(b',') {
+            if self.next() == Some(b',') {
+                self.at += 1;
+                found.span.end = self.at;
+            } else if !self.at_option() {
                 self.at = end;
                 break;
             }
-            self.at += 1;
-            found.span.end = self.at;
         }
         self.clauses.push(found);
+    }
+
+    /// Whether an option of ours follows, so that a comma must have been forgotten before it.
+    fn at_option(&self) -> bool {
+        let mut ahead = Self { at: self.at, ..Self::new(self.text) };
+        let word = ahead.word();
+        ahead.skip_trivia();
+        ahead.next() == Some(b':') && ORDER.contains(&word.of(self.text))
     }
 
     /// Reads one option; whether there was one.

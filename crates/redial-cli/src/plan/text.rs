@@ -2,7 +2,7 @@
 
 /// The text without characters that move a cursor, turn the direction of reading, or that XML has
 /// no place for; something visible stands for each of them.
-pub(super) fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     text.chars().map(|c| if is_harmful(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 

@@ -98,8 +98,9 @@ impl<'t> Builder<'t> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let value = scalar(&text, style, tag.as_deref());
-                let node = Node::new(self.trimmed(span), value);
-                self.place(node, anchor, local(tag.as_deref(), span))
+                let (start, tag_place) = self.past_properties(span, anchor, tag.as_deref());
+                let node = Node::new(self.trimmed(Span { start, end: span.end }), value);
+                self.place(node, anchor, local(tag.as_deref(), tag_place))
             }
             Event::SequenceStart(anchor, tag) => {
                 self.enter(span, anchor, tag.as_deref(), Holds::List(Vec::new()))
@@ -123,6 +124,27 @@ impl<'t> Builder<'t> {
         Span { start: span.start, end }
     }
 
+    /// Where a value starts that the parser starts at its anchor or its tag, and where that tag is.
+    fn past_properties(&self, span: Span, anchor: usize, tag: Option<&Tag>) -> (usize, Span) {
+        let (mut anchored, mut tagged) = (anchor > 0, tag.is_some());
+        let mut at = span.start;
+        let mut tag_place = Span { start: at, end: at };
+        while let Some(first) = self.text[at..span.end].chars().next() {
+            let rest = &self.text[at..span.end];
+            let word = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            match first {
+                '&' if anchored => anchored = false,
+                '!' if tagged => {
+                    tagged = false;
+                    tag_place = Span { start: at, end: at + word };
+                }
+                _ => break,
+            }
+            at += word + gap(&rest[word..]);
+        }
+        (at, tag_place)
+    }
+
     fn enter(
         &mut self,
         span: Span,
@@ -133,7 +155,8 @@ impl<'t> Builder<'t> {
         if self.open.len() == DEPTH_MAX {
             return Err(too_deep(span));
         }
-        self.open.push(Open { start: span.start, anchor, tag: local(tag, span), holds });
+        let (start, tag_place) = self.past_properties(span, anchor, tag);
+        self.open.push(Open { start, anchor, tag: local(tag, tag_place), holds });
         Ok(())
     }
 
@@ -141,7 +164,7 @@ impl<'t> Builder<'t> {
         let Some(open) = self.open.pop() else { return Ok(()) };
         let value = match open.holds {
             Holds::List(nodes) => Value::List(nodes),
-            Holds::Map(fields, _) => Value::Map(merged(fields)),
+            Holds::Map(fields, _) => Value::Map(merged(fields)?),
         };
         let span = self.trimmed(Span { start: open.start, end: span.end.max(open.start) });
         self.place(Node::new(span, value), open.anchor, open.tag)
@@ -200,9 +223,22 @@ fn key_text(node: &Node) -> Result<String, Diagnostic> {
 }
 
 /// A tag of the document's own; `!!str` and the like are of the language.
-fn local(tag: Option<&Tag>, span: Span) -> Option<(String, Span)> {
+fn local(tag: Option<&Tag>, place: Span) -> Option<(String, Span)> {
     let tag = tag.filter(|tag| tag.handle == "!" && !tag.suffix.is_empty())?;
-    Some((tag.suffix.clone(), Span { start: span.start, end: span.start }))
+    Some((tag.suffix.clone(), place))
+}
+
+/// How long the white space and the comments at the start of a text are.
+fn gap(text: &str) -> usize {
+    let rest = text.trim_start();
+    let blank = text.len() - rest.len();
+    match rest.starts_with('#') {
+        true => {
+            let line = rest.find('\n').unwrap_or(rest.len());
+            blank + line + gap(&rest[line..])
+        }
+        false => blank,
+    }
 }
 
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
@@ -271,9 +307,9 @@ fn size(node: &Node) -> usize {
 }
 
 /// With what `<<` brings in, where the map does not say it itself.
-fn merged(fields: Vec<Field>) -> Vec<Field> {
+fn merged(fields: Vec<Field>) -> Result<Vec<Field>, Diagnostic> {
     if !fields.iter().any(|field| field.key == "<<") {
-        return fields;
+        return Ok(fields);
     }
     let (merges, mut own): (Vec<_>, Vec<_>) =
         fields.into_iter().partition(|field| field.key == "<<");
@@ -283,14 +319,14 @@ fn merged(fields: Vec<Field>) -> Vec<Field> {
             Value::List(nodes) => nodes,
             value => vec![Node::new(merge.value.span, value)],
         };
-        for field in maps.into_iter().flat_map(|map| match map.value {
-            Value::Map(fields) => fields,
-            _ => Vec::new(),
-        }) {
-            if known.insert(field.key.clone()) {
-                own.push(field);
-            }
+        for map in maps {
+            let Value::Map(fields) = map.value else {
+                let message =
+                    format!("`<<` takes a map or a list of maps; this is {}", map.article());
+                return Err(malformed(merge.place, message));
+            };
+            own.extend(fields.into_iter().filter(|field| known.insert(field.key.clone())));
         }
     }
-    own
+    Ok(own)
 }

@@ -1115,3 +1115,24 @@ policies:
     "#,
     );
 }
+
+#[test]
+fn what_cannot_be_merged_is_told() {
+    check(
+        Yaml,
+        "policies: {a: {<<: 5, retry: 3}}",
+        r#"error[syntax] at "<<": `<<` takes a map or a list of maps; this is a number"#,
+    );
+}
+
+#[test]
+fn a_config_that_stands_twice_in_one_map_is_told() {
+    check(
+        Json,
+        r#"{"retryPolicy": {"maxAttempts": 3}, "retryPolicy": {"maxAttempts": 9}}"#,
+        r#"
+        retryPolicy: attempts: 3, delay: 1s, max_delay: 5min
+        error[duplicate-option] at "\"retryPolicy\"": `retryPolicy` is there already; write it once
+    "#,
+    );
+}

@@ -163,3 +163,70 @@ fn what_has_no_effect_is_left_out() {
         "x = M(y) with retry: 3, delay: 1s\nout x",
     );
 }
+
+/// The text after its fixes; the same where none is safe.
+fn fixed(text: &str, format: Format) -> String {
+    redial_policy::fix(text, format, None).0
+}
+
+#[test]
+fn anchors_and_tags_stay_where_they_are() {
+    for (text, word, right) in [
+        ("policies:\n  p: &a 'attemfts: 2, delay: 1s'\n", "attemfts", "attempts"),
+        ("policies:\n  p: &a \"attemfts: 2, delay: 1s\"\n", "attemfts", "attempts"),
+        ("policies:\n  p: &a |\n    attemfts: 2, delay: 1s\n", "attemfts", "attempts"),
+        ("policies:\n  p: &a # why\n    'attemfts: 2'\n", "attemfts", "attempts"),
+        ("policies: {a: {retry: 3, &k dely: 1s}, b: {retry: 3, *k : 1s}}", "dely", "delay"),
+        ("policies: {a: {retry: 3, retry_on: [&n netwrk, *n ]}}", "netwrk", "network"),
+        ("policies: {a: {retry: 3, !!str dely: 1s}}", "dely", "delay"),
+        (
+            "retry_config:\n  initial_delay: 1s\n  backoff: !exponentail {base: 3.0}\n",
+            "!exponentail",
+            "!exponential",
+        ),
+    ] {
+        let document = read(text, Format::Yaml, None);
+        assert_eq!(document.diagnostics()[0].span.of(text), word, "{text}");
+        let once = text.replacen(word, right, 1);
+        let after = fixed(text, Format::Yaml);
+        // An alias of a key that is right now needs no fix of its own.
+        assert!(after == once || after == text, "{text} became {after}");
+    }
+    let anchored = "policies:\n  p: &a 'attemfts: 2, delay: 1s'\n";
+    assert_eq!(fixed(anchored, Format::Yaml), anchored.replace("attemfts", "attempts"));
+}
+
+#[test]
+fn a_guess_is_shown_and_not_applied() {
+    for text in [
+        "retryPolicy: {maxRetries: 2, baseDelayMs: 100}",
+        "retry_config: {initial_delay: 1s, min_delay: 500ms}",
+        "retryPolicy: {maxAttempts: 3, minDelayMs: 5}",
+        "retryPolicy: {maxAttempts: 3, delayMs: 100}",
+        "retryPolicy: {maxAttempts: 3, maxBackoff: 5}",
+        "policies: {a: {times: 5}}",
+        "policies: {a: 'retry: 3', A: 'retry: 3'}\ndefault: AA",
+    ] {
+        assert!(read(text, Format::Yaml, None).has_errors(), "{text}");
+        assert_eq!(fixed(text, Format::Yaml), text);
+    }
+}
+
+#[test]
+fn no_name_is_put_where_it_stands_already() {
+    for (text, format) in [
+        ("[policies.a]\ndely = \"1s\"\ndelay = \"2s\"\nretry = 3\n", Format::Toml),
+        ("{\"policies\": {\"a\": {\"retry\": \"3\", \"retrys\": 3}}}", Format::Json),
+        ("retry: 3, dely: 1s, delay: 2s", Format::Text),
+    ] {
+        assert_eq!(fixed(text, format), text);
+    }
+    let both = fixed("policies: {a: {retry: 3, dealy: 1s, dely: 2s}}", Format::Yaml);
+    assert_eq!(both, "policies: {a: {retry: 3, delay: 1s, dely: 2s}}");
+}
+
+#[test]
+fn what_was_renamed_is_not_left_out_then() {
+    let after = fixed("retry: 3, delay: 1s, backoff_factor: 3", Format::Text);
+    assert_eq!(after, "retry: 3, delay: 1s, factor: 3");
+}

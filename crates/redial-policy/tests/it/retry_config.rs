@@ -1063,7 +1063,7 @@ fn a_backoff_that_is_none_is_told_what_there_is() {
         "retry_config: {backoff: !fixed 3}",
         r#"
         retry_config: refused
-        error[wrong-type] at "!fixed 3": fixed: `!fixed 3`; it has no settings: write its name alone
+        error[wrong-type] at "3": fixed: `3`; it has no settings: write its name alone
     "#,
     );
 }

@@ -255,3 +255,15 @@ out x",
     );
     check(Text, "x = M(y) with retry: 3)", "x: attempts: 4");
 }
+
+#[test]
+fn an_option_on_the_next_line_is_not_lost_for_want_of_a_comma() {
+    check(
+        Text,
+        "x = A(y) with retry: 3\n  delay: 1s, backoff: exponential",
+        r#"
+        x: refused
+        error[syntax] at "delay": expected a comma before this option
+    "#,
+    );
+}
