@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use redial_core::{Forecast, Policy, SplitMix64};
+use redial_core::{Decision, Forecast, Policy, SplitMix64, Time, Verdict};
+
+const NANOSECOND: Duration = Duration::from_nanos(1);
 
 /// The schedule of a policy. Nothing in it is estimated that the engine knows exactly.
 ///
@@ -94,21 +96,76 @@ impl Plan {
     pub fn total_wait(&self) -> Total {
         let count = self.policy.reachable();
         let sum = self.policy.total_of(count.unwrap_or(u32::MAX));
-        let limit = self.wait_limit();
-        let limited = |wait: Duration| limit.map_or(wait, |limit| wait.min(limit));
-        if count.is_none() {
-            // Waits without end come to the limit, unless there is nothing to add in the end.
-            let last = self.policy.forecast(u32::MAX);
-            let total = |sum, last| if last > Duration::ZERO { limit } else { Some(limited(sum)) };
-            let greatest = total(sum.greatest, last.greatest);
-            let least = greatest.and_then(|_| total(sum.least, last.least));
-            return Total { least, mean: total(sum.mean, last.mean), greatest };
+        let Some(limit) = self.wait_limit() else {
+            let endless =
+                count.is_none() && self.policy.forecast(u32::MAX).greatest > Duration::ZERO;
+            let total = |sum| if endless { None } else { Some(sum) };
+            let (least, mean, greatest) = (sum.least, sum.mean, sum.greatest);
+            return Total { least: total(least), mean: total(mean), greatest: total(greatest) };
+        };
+        // Waits without end come to the limit, unless there is nothing to add in the end.
+        let last = self.policy.forecast(u32::MAX).greatest;
+        let greatest = if count.is_none() && last > Duration::ZERO { limit } else { sum.greatest };
+        if greatest < limit || sum.least == sum.greatest {
+            let greatest = Some(greatest.min(limit));
+            return Total {
+                least: Some(sum.least.min(limit)),
+                mean: Some(sum.mean.min(limit)),
+                greatest,
+            };
         }
-        Total {
-            least: Some(sum.least),
-            mean: Some(limited(sum.mean)),
-            greatest: Some(limited(sum.greatest)),
+        // Without an end to the attempts, only a delay that is too much ends them.
+        let at_least = if count.is_none() { limit.saturating_sub(last) } else { sum.least };
+        let least = self.least_under(limit).unwrap_or(at_least).min(limit);
+        Total { least: Some(least), mean: Some(self.mean_under(limit)), greatest: Some(limit) }
+    }
+
+    /// The least that a call has waited when it ends. That is not the sum of the least delays: after
+    /// short waits a long one may be too much, and then the call ends before it.
+    fn least_under(&self, limit: Duration) -> Option<Duration> {
+        const LOOKED_AT: usize = 4096;
+        let mut start =
+            Forecast { least: Duration::ZERO, mean: Duration::ZERO, greatest: Duration::ZERO };
+        let mut found: Option<Duration> = None;
+        let mut delays = 0;
+        for delay in self.policy.forecasts().take(LOOKED_AT) {
+            // What must have been waited for this delay to be too much.
+            let before = start.least.max((limit + NANOSECOND).saturating_sub(delay.greatest));
+            if before <= start.greatest.min(limit) {
+                found = Some(found.map_or(before, |found| found.min(before)));
+            }
+            start.least = start.least.saturating_add(delay.least);
+            start.greatest = start.greatest.saturating_add(delay.greatest);
+            delays += 1;
         }
+        let all = self.policy.attempts().is_some_and(|attempts| attempts - 1 == delays);
+        let all = all.then_some(start.least).filter(|least| *least <= limit);
+        found.into_iter().chain(all).min()
+    }
+
+    /// What calls wait on average where a limit ends some of them: the engine itself is asked, many
+    /// thousand times, always with the same seeds.
+    fn mean_under(&self, limit: Duration) -> Duration {
+        const CALLS: u32 = 1 << 16;
+        const DELAYS: u32 = 1 << 19;
+        let (mut delays, mut waited, mut calls) = (0, Duration::ZERO, 0);
+        while calls < CALLS && delays < DELAYS {
+            let mut random = SplitMix64::new(u64::from(calls));
+            let mut call = self.policy.start(Time::ZERO);
+            let mut now = Time::ZERO;
+            while let Decision::Wait(delay) = call.failed(now, || Verdict::Retry, &mut random) {
+                now = now.after(delay);
+                delays += 1;
+                if delays == DELAYS {
+                    // Delays so short that this many do not get there leave nothing of it.
+                    let mean = waited.checked_div(calls);
+                    return mean.filter(|_| calls >= 16).unwrap_or(limit);
+                }
+            }
+            waited = waited.saturating_add(now.since(Time::ZERO));
+            calls += 1;
+        }
+        waited.checked_div(calls).unwrap_or(limit).min(limit)
     }
 
     /// When a call that fails every time gives up, at the earliest and at the latest: with attempts
@@ -138,8 +195,10 @@ impl Plan {
         (waits.least.filter(|_| ends || latest.is_some()), latest)
     }
 
+    /// The most that a call can wait: a wait that ends at the deadline is not slept.
     fn wait_limit(&self) -> Option<Duration> {
-        match (self.policy.limit(), self.policy.wait_limit()) {
+        let within = self.policy.limit().map(|within| within.saturating_sub(NANOSECOND));
+        match (within, self.policy.wait_limit()) {
             (Some(within), Some(budget)) => Some(within.min(budget)),
             (within, budget) => within.or(budget),
         }

@@ -98,20 +98,48 @@ fn whichever_limit_is_reached_first_ends_it() {
     check("retry: 4, delay: 1s, within: 9s, wait_budget: 2s", rows, "2s 2s 2s", "2s 2s");
 }
 
+/// Calls that a limit may end: what they wait at least and at most, exactly, and on average as
+/// delays that are drawn and stopped by hand say.
+#[track_caller]
+fn check_limited(clause: &str, least: &str, greatest: &str) {
+    let plan = plan(clause);
+    let policy = plan.policy();
+    let within = policy.limit().unwrap_or(Duration::MAX);
+    let budget = policy.wait_limit().unwrap_or(Duration::MAX);
+    let calls = 60_000;
+    let waited = |seed: u64| {
+        let mut sum = Duration::ZERO;
+        for delay in policy.delays(SplitMix64::new(seed)) {
+            if sum + delay >= within || sum + delay > budget {
+                break;
+            }
+            sum += delay;
+        }
+        sum
+    };
+    let all: Vec<_> = (0..calls).map(|call| waited(1_000_000 + call)).collect();
+    let mean = all.iter().sum::<Duration>().as_secs_f64() / calls as f64;
+    let total = plan.total_wait();
+    let shown = [total.least, total.greatest].map(|end| Pretty(end.unwrap()).to_string());
+    assert_eq!(shown, [least, greatest], "{clause}");
+    let told = total.mean.unwrap().as_secs_f64();
+    assert!((told / mean - 1.0).abs() < 0.01, "{clause}: {told} s, and by hand {mean} s");
+    let (low, high) = (total.least.unwrap(), total.greatest.unwrap());
+    assert!(all.iter().all(|wait| (low..=high).contains(wait)), "{clause}");
+    assert_eq!(plan.gives_up_after().0, total.least, "{clause}");
+}
+
 #[test]
-fn with_jitter_a_delay_is_reachable_where_the_luckiest_call_gets_to_it() {
-    check(
-        "retry: 4, delay: 2s, jitter: equal, wait_budget: 3s",
-        "1s-2s 1s-2s 1s-2s (1s-2s)",
-        "3s 3s 3s",
-        "3s 3s",
-    );
-    check(
-        "retry: 2, delay: 40s, jitter: full, within: 30s",
-        "0s-40s 0s-40s",
-        "0s 30s 30s",
-        "0s 30s",
-    );
+fn where_a_limit_ends_some_calls_the_totals_are_those_of_calls() {
+    let equal = "retry: 4, delay: 2s, jitter: equal, wait_budget: 3s";
+    assert_eq!(plan(equal).rows().filter(|row| row.reachable).count(), 3);
+    check_limited(equal, "1000000001ns", "3s");
+    check_limited("retry: 5, delay: 1s, jitter: equal, within: 2s", "1s", "1999999999ns");
+    check_limited("retry: 2, delay: 40s, jitter: full, within: 30s", "0s", "29999999999ns");
+    check_limited("retry: 100, delay: 1s, jitter: full, within: 3s", "0s", "2999999999ns");
+    let endless = "attempts: unlimited, delay: 1s, jitter: full";
+    check_limited(&format!("{endless}, within: 30s"), "29s", "29999999999ns");
+    check_limited(&format!("{endless}, wait_budget: 30s"), "29000000001ns", "30s");
 }
 
 #[test]
@@ -150,22 +178,10 @@ fn attempts_without_end_end_at_a_limit_or_never() {
 }
 
 #[test]
-fn draws_that_may_be_nothing_add_up_to_nothing_at_least() {
+fn draws_without_end_and_without_a_limit_have_no_sum() {
     let rows = "0s-1s ".repeat(12);
-    let rows = rows.trim();
-    check(
-        "attempts: unlimited, delay: 1s, jitter: full, within: 30s",
-        rows,
-        "0s 30s 30s",
-        "0s 30s",
-    );
-    check(
-        "attempts: unlimited, delay: 1s, jitter: full, wait_budget: 30s",
-        rows,
-        "0s 30s 30s",
-        "0s 30s",
-    );
-    check("attempts: unlimited, delay: 1s, jitter: full", rows, "never never never", "never never");
+    let clause = "attempts: unlimited, delay: 1s, jitter: full";
+    check(clause, rows.trim(), "never never never", "never never");
 }
 
 #[test]
