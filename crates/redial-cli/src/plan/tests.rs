@@ -397,7 +397,7 @@ fn words_for_every_kind_of_policy() {
             "retry: 9, delay: 100ms, backoff: decorrelated, max_delay: 10s, within: 1min",
             "Up to 10 attempts. After the first failure it waits 100ms to 300ms, then up to 3 \
              times as long each time, never less than 100ms nor more than 10s; the waits add up to \
-             14.83s on average, 900ms at least and 1min at most. No attempt starts 1min or more \
+             14.93s on average, 900ms at least and 1min at most. No attempt starts 1min or more \
              after the first one.",
         ),
         (
