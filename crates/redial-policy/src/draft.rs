@@ -221,7 +221,9 @@ impl Draft {
         match self.superfluous(found) {
             // A comment in between would go with it.
             Some(span) if self.verbatim && !span.of(&self.clause).contains('#') => {
-                told.fix(self.locate(span), "", true)
+                // What was written for another backoff may be what was meant: that is not guessed.
+                let safe = found.kind() != Clause::UnusedOption;
+                told.fix(self.locate(span), "", safe)
             }
             _ => told,
         }

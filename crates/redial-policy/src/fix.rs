@@ -24,23 +24,18 @@ pub fn fix(text: &str, format: Format, notation: Option<Notation>) -> (String, u
     let mut text = text.to_owned();
     let mut document = read(&text, format, notation);
     let mut applied = 0;
-    let mut renamed = false;
     for _ in 0..rounds {
         let fixes = document.diagnostics().iter().filter_map(|found| found.fix.as_ref());
-        // What has been renamed was meant: it is not left out then because it has no effect.
-        let wanted = |fix: &&Fix| fix.safe && !(renamed && fix.replacement.is_empty());
-        let fixes: Vec<_> = apart(fixes.filter(wanted));
+        let fixes: Vec<_> = apart(fixes.filter(|fix| fix.safe));
         // All at once; one by one where that would make something worse.
         let tried = std::iter::once(fixes.as_slice()).chain(fixes.chunks(1));
         let next = tried.filter(|fixes| !fixes.is_empty()).find_map(|fixes| {
             let fixed = replaced(&text, fixes);
             let after = read(&fixed, format, notation);
-            let renames = fixes.iter().any(|fix| !fix.replacement.is_empty());
-            is_no_worse(&document, &after).then_some((fixed, after, fixes.len(), renames))
+            is_no_worse(&document, &after).then_some((fixed, after, fixes.len()))
         });
-        let Some((fixed, after, count, renames)) = next else { return (text, applied) };
+        let Some((fixed, after, count)) = next else { return (text, applied) };
         applied += count;
-        renamed |= renames;
         (text, document) = (fixed, after);
     }
     // A text that goes on changing was not meant to be fixed.
