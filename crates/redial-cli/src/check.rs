@@ -6,8 +6,8 @@ use serde::Serialize;
 use crate::args::{Check, Report};
 use crate::draw::{Lines, Position, draw};
 use crate::output::{Failure, REFUSED, count, print, print_error, print_note, replace_file};
-use crate::plan::visible;
 use crate::source::Source;
+use crate::visible::visible;
 
 /// What a clause of the command line is called.
 const WITH: &str = "--with";

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::args::{Convert, To};
 use crate::choose::{Chosen, chosen, only};
 use crate::output::{Failure, count, print, print_note};
-use crate::plan::visible;
+use crate::visible::visible;
 
 pub(crate) fn run(arguments: &Convert, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     let format = format(arguments)?;

@@ -6,8 +6,8 @@ use annotate_snippets::{AnnotationKind, Level, Patch, Renderer, Snippet};
 use redial_policy::{Diagnostic, Fix, Span};
 
 use crate::output;
-use crate::plan::visible;
 use crate::source::Source;
+use crate::visible::{visible, visible_in_place};
 
 /// A line that is longer than this is not shown: it is data, not something that was written.
 const LINE_MAX: usize = 4096;
@@ -71,7 +71,7 @@ pub(crate) fn draw(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> St
     if around.end - around.start > LINE_MAX {
         return plain(source, lines, found);
     }
-    let text = harmless(around.of(&source.text));
+    let text = visible_in_place(around.of(&source.text));
     let name = visible(&source.name);
     let line = lines.position(around.start).line;
     let inside = |span: Span| {
@@ -98,16 +98,6 @@ pub(crate) fn draw(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> St
         }
     }
     Renderer::styled().term_width(output::width()).render(&report) + "\n\n"
-}
-
-/// A line of a text without what steers a terminal or turns the line round, each byte in its place.
-fn harmless(text: &str) -> String {
-    let shown = |character: char| match character {
-        '\u{80}'..='\u{9f}' => '·',
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '�',
-        other => other,
-    };
-    text.chars().map(shown).collect()
 }
 
 fn headline(fix: &Fix) -> &'static str {

@@ -2,7 +2,6 @@
 
 use anstyle::Style;
 use redial_policy::Kind;
-use strsim::osa_distance;
 
 use crate::args::Explain;
 use crate::output::{Failure, print, width};
@@ -26,9 +25,10 @@ fn plain(name: &str) -> String {
 }
 
 fn unknown(name: &str) -> String {
-    let nearest = Kind::all().map(|kind| kind.name()).min_by_key(|known| osa_distance(name, known));
-    match nearest.filter(|known| osa_distance(name, known) <= 1 + known.len() / 3) {
-        Some(meant) => format!("there is no diagnostic `{name}`; did you mean `{meant}`?"),
+    match Kind::nearest(name) {
+        Some(meant) => {
+            format!("there is no diagnostic `{name}`; did you mean `{}`?", meant.name())
+        }
         None => format!("there is no diagnostic `{name}`; redial explain lists them all"),
     }
 }

@@ -13,6 +13,7 @@ mod output;
 mod plan;
 mod preview;
 mod source;
+mod visible;
 
 use std::process::ExitCode;
 

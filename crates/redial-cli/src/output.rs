@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::plan::visible;
+use crate::visible::visible;
 
 /// The exit code of redial itself: bad usage, a bad policy, a file that cannot be read.
 pub(crate) const REFUSED: u8 = 125;

@@ -20,8 +20,9 @@ pub(crate) use html::html;
 pub(crate) use json::json;
 pub(crate) use svg::svg;
 pub(crate) use terminal::terminal;
-pub(crate) use text::visible;
 use totals::Sums;
+
+use crate::visible::visible;
 
 /// One policy to show.
 #[derive(Clone, Debug)]
@@ -44,7 +45,7 @@ impl Planned {
 
     /// The name as it can be shown anywhere: no character of it moves a cursor or turns the text.
     fn shown_name(&self) -> Option<String> {
-        self.name.as_deref().map(text::visible)
+        self.name.as_deref().map(visible)
     }
 
     /// What to call it among others.

@@ -5,6 +5,8 @@ use std::fmt;
 use redial_core::clause;
 pub use redial_core::clause::Span;
 
+use crate::fields::nearest;
+
 /// The name of a diagnostic: those of the clause, and those that only files can have.
 ///
 /// ```
@@ -52,6 +54,12 @@ impl Kind {
     /// The kind with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|kind| kind.name() == name)
+    }
+
+    /// The kind whose name was probably meant.
+    pub fn nearest(name: &str) -> Option<Self> {
+        let names: Vec<_> = Self::all().map(Self::name).collect();
+        nearest(name, &names).and_then(Self::named)
     }
 
     /// Its name, which does not change.

@@ -94,16 +94,6 @@ pub enum Notation {
 impl Notation {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Clause, Self::RetryConfig, Self::RetryPolicy, Self::File];
-
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Clause => "clause",
-            Self::RetryConfig => "retry-config",
-            Self::RetryPolicy => "retry-policy",
-            Self::File => "file",
-        }
-    }
 }
 
 /// A policy in a text.

@@ -12,10 +12,9 @@ use crate::diagnostic::{Diagnostic, Kind, Span};
 use crate::document::{Entry, NO_POLICY, Notation, Search};
 use crate::draft::{Draft, Written};
 use crate::fields::{self, excerpt, is_plain, is_plain_list, known, nearest, wrong_type};
-use crate::matcher::{Matcher, Patterns};
-use crate::overlay::{ORDER, overlay};
+use crate::matcher::{self, Matcher, Patterns};
+use crate::overlay::{CHAIN, ORDER, overlay};
 use crate::place::Place;
-use crate::retry_config::matchers;
 use crate::tree::{Field, Node, Value};
 
 /// What a file may say; `$schema` is for editors.
@@ -71,7 +70,6 @@ const INHERITED_MAX: usize = 16 << 20;
 const COMPARED_MAX: usize = 100_000;
 
 const RULES: [&str; 2] = ["retry_on", "stop_on"];
-const CHAIN: [&str; 3] = ["min_delay", "max_delay", "jitter"];
 
 pub(crate) fn read(search: &mut Search<'_>, root: &Node) {
     let (text, format) = (search.text, search.format);
@@ -336,7 +334,8 @@ impl<'t, 'n> File<'t, 'n> {
     }
 
     fn rules(&mut self, field: &Field) -> Vec<Matcher> {
-        let (matchers, found) = matchers(&field.value, &field.key, self.text, self.patterns);
+        let (matchers, found) =
+            matcher::of_list(&field.value, &field.key, self.text, self.patterns);
         self.found.extend(found);
         matchers
     }

@@ -7,7 +7,8 @@ use redial_core::clause::Kind as Clause;
 use regex::{Regex, RegexBuilder};
 
 use crate::diagnostic::{Diagnostic, Kind, Span};
-use crate::fields::{excerpt, is_slip, nearest};
+use crate::fields::{excerpt, inside_quotes, is_slip, nearest, wrong_type};
+use crate::tree::{Field, Node, Value};
 
 /// A condition on an error. Several are an *or*; an empty list retries everything.
 ///
@@ -233,6 +234,58 @@ fn one(
             let message = format!("{option}: a pattern is written in quotes: pattern: \"{value}\"");
             Err(Diagnostic::new(Clause::WrongType, place, message))
         }
+    }
+}
+
+/// `[network, {pattern: "…"}]`
+pub(crate) fn of_list(
+    node: &Node,
+    option: &str,
+    text: &str,
+    patterns: &mut Patterns,
+) -> (Vec<Matcher>, Vec<Diagnostic>) {
+    let mut matchers = Vec::new();
+    let mut diagnostics = Vec::new();
+    let Value::List(nodes) = &node.value else {
+        let advice = "use a list such as [network, timeout, {pattern: \"reset by peer\"}]";
+        return (matchers, vec![wrong_type(option, node, text, advice)]);
+    };
+    for node in nodes {
+        match of_node(node, option, text, patterns) {
+            Ok(matcher) => matchers.push(matcher),
+            Err(diagnostic) => diagnostics.push(diagnostic),
+        }
+    }
+    (matchers, diagnostics)
+}
+
+fn of_node(
+    node: &Node,
+    option: &str,
+    text: &str,
+    patterns: &mut Patterns,
+) -> Result<Matcher, Diagnostic> {
+    const ADVICE: &str = "use network, timeout, server_error, rate_limit or {pattern: \"…\"}";
+    match &node.value {
+        Value::Text(name) => {
+            let refused = || {
+                let mut refused = unknown(name, node.span, option);
+                if let Some(fix) = &mut refused.fix {
+                    fix.span = inside_quotes(node.span, text);
+                }
+                refused
+            };
+            Matcher::named(name).ok_or_else(refused)
+        }
+        Value::Map(fields) => match fields.as_slice() {
+            [Field { key, value: Node { value: Value::Text(pattern), span }, .. }]
+                if key == "pattern" =>
+            {
+                patterns.compile(pattern, *span)
+            }
+            _ => Err(wrong_type(option, node, text, ADVICE)),
+        },
+        _ => Err(wrong_type(option, node, text, ADVICE)),
     }
 }
 

@@ -29,7 +29,8 @@ pub(crate) const ORDER: [&str; 16] = [
 ];
 
 const COUNTS: [&str; 2] = ["retry", "attempts"];
-const CHAIN: [&str; 3] = ["min_delay", "max_delay", "jitter"];
+/// What may repeat and stand in any order, in the order that it has where nobody says otherwise.
+pub(crate) const CHAIN: [&str; 3] = ["min_delay", "max_delay", "jitter"];
 
 /// `over` on top of `base`. A count takes the place of either count; a bound or a jitter that of
 /// the first of its name, and the others of that name go; what a new backoff has no use for goes

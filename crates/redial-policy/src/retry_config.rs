@@ -110,7 +110,8 @@ impl Config<'_, '_> {
             self.option("wait_budget", (budget, Place::Whole(field.value.span)));
         }
         if let Some(field) = field("retry_on") {
-            let (matchers, found) = matchers(&field.value, "retry_on", self.text, self.patterns);
+            let (matchers, found) =
+                matcher::of_list(&field.value, "retry_on", self.text, self.patterns);
             self.retry_on = matchers;
             self.diagnostics.extend(found);
         }
@@ -444,56 +445,4 @@ fn is_decimal(number: &str) -> bool {
 
 fn is_whole(number: &str) -> bool {
     number.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// `[network, {pattern: "…"}]`
-pub(crate) fn matchers(
-    node: &Node,
-    option: &str,
-    text: &str,
-    patterns: &mut Patterns,
-) -> (Vec<Matcher>, Vec<Diagnostic>) {
-    let mut matchers = Vec::new();
-    let mut diagnostics = Vec::new();
-    let Value::List(nodes) = &node.value else {
-        let advice = "use a list such as [network, timeout, {pattern: \"reset by peer\"}]";
-        return (matchers, vec![wrong_type(option, node, text, advice)]);
-    };
-    for node in nodes {
-        match one_matcher(node, option, text, patterns) {
-            Ok(matcher) => matchers.push(matcher),
-            Err(diagnostic) => diagnostics.push(diagnostic),
-        }
-    }
-    (matchers, diagnostics)
-}
-
-fn one_matcher(
-    node: &Node,
-    option: &str,
-    text: &str,
-    patterns: &mut Patterns,
-) -> Result<Matcher, Diagnostic> {
-    const ADVICE: &str = "use network, timeout, server_error, rate_limit or {pattern: \"…\"}";
-    match &node.value {
-        Value::Text(name) => {
-            let unknown = || {
-                let mut unknown = matcher::unknown(name, node.span, option);
-                if let Some(fix) = &mut unknown.fix {
-                    fix.span = inside_quotes(node.span, text);
-                }
-                unknown
-            };
-            Matcher::named(name).ok_or_else(unknown)
-        }
-        Value::Map(fields) => match fields.as_slice() {
-            [Field { key, value: Node { value: Value::Text(pattern), span }, .. }]
-                if key == "pattern" =>
-            {
-                patterns.compile(pattern, *span)
-            }
-            _ => Err(wrong_type(option, node, text, ADVICE)),
-        },
-        _ => Err(wrong_type(option, node, text, ADVICE)),
-    }
 }

@@ -1,17 +1,6 @@
-//! Text that fits and does no harm.
+//! Text that fits.
 
-/// The text without characters that move a cursor, turn the direction of reading, or that XML has
-/// no place for; something visible stands for each of them.
-pub(crate) fn visible(text: &str) -> String {
-    text.chars().map(|c| if is_harmful(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
-}
-
-fn is_harmful(c: char) -> bool {
-    let turns =
-        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let separates = matches!(c, '\u{2028}' | '\u{2029}');
-    c.is_control() || turns || separates || matches!(c, '\u{fffe}' | '\u{ffff}')
-}
+use crate::visible::visible;
 
 /// The text as it stands in XML and HTML, between tags and in attributes.
 pub(super) fn escape(text: &str) -> String {

@@ -8,6 +8,7 @@ use super::parts::{Link, Parts, Source};
 use super::write::Tree;
 use crate::document::Entry;
 use crate::matcher::Matcher;
+use crate::overlay::CHAIN;
 
 /// The name of a policy that has none.
 const UNNAMED: &str = "policy";
@@ -93,8 +94,7 @@ fn chain(parts: &Parts) -> Vec<(&'static str, Tree)> {
     let uncapped = parts.uncapped.then(|| ("max_delay", Tree::text("none")));
     let links = uncapped.into_iter().chain(parts.chain.iter().map(link));
     let links: Vec<_> = links.collect();
-    let rank =
-        |name: &str| ["min_delay", "max_delay", "jitter"].iter().position(|known| *known == name);
+    let rank = |name: &str| CHAIN.iter().position(|known| *known == name);
     let in_order = links.windows(2).all(|pair| rank(pair[0].0) < rank(pair[1].0));
     if in_order {
         return links;
