@@ -7,12 +7,14 @@ mod check;
 mod choose;
 mod convert;
 mod draw;
+mod duration;
 mod explain;
 mod help;
 mod output;
 mod plan;
 mod preview;
 mod source;
+mod text;
 mod visible;
 
 use std::process::ExitCode;

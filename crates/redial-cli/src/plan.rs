@@ -4,7 +4,6 @@
 
 use redial_policy::{Diagnostic, Plan, Row};
 
-mod duration;
 mod html;
 mod json;
 mod picture;
@@ -12,7 +11,6 @@ mod svg;
 mod terminal;
 #[cfg(test)]
 mod tests;
-mod text;
 mod totals;
 mod words;
 

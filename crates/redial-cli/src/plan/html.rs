@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use redial_policy::Diagnostic;
 
-use super::duration::human;
 use super::picture::Picture;
 use super::svg::{Size, drawing};
-use super::text::escape;
 use super::totals::{Totals, note};
 use super::{Listing, Planned, View, attempts_words};
+use crate::duration::human;
+use crate::text::escape;
 
 /// The plans as one HTML page, ending with a newline.
 pub(crate) fn html(plans: &[Planned]) -> String {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use redial_core::Forecast;
 
 use super::Planned;
-use super::duration::human;
 use super::totals::samples_within;
+use crate::duration::human;
 
 /// The attempts of several policies on one time axis.
 pub(super) struct Picture {

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::duration::human;
 use super::picture::{Axis, Chart, Picture, Tick, Window};
-use super::text::{clip, columns, escape, wrap, wrap_clause};
 use super::{Planned, View};
+use crate::duration::human;
+use crate::text::{clip, columns, escape, wrap, wrap_clause};
 
 /// The plans as one SVG document, ending with a newline.
 pub(crate) fn svg(plans: &[Planned]) -> String {

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 
-use super::duration::{compact, human};
 use super::picture::{Axis, Chart, Picture, Tick, Window};
-use super::text::{clip, columns, wrap, wrap_clause};
 use super::totals::{Totals, note};
 use super::{Planned, View, attempts_words};
+use crate::duration::{compact, human};
+use crate::text::{clip, columns, pad_left, pad_right, wrap, wrap_clause};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -386,14 +386,6 @@ fn stacked(headings: &[&str]) -> Vec<Vec<String>> {
     let halves = headings.iter().map(|heading| heading.rsplit_once(' ').unwrap_or(("", heading)));
     let (upper, lower): (Vec<&str>, Vec<&str>) = halves.unzip();
     vec![owned(&upper), owned(&lower)]
-}
-
-fn pad_left(text: &str, width: usize) -> String {
-    format!("{}{text}", " ".repeat(width.saturating_sub(columns(text))))
-}
-
-fn pad_right(text: &str, width: usize) -> String {
-    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
 }
 
 /// Where things are drawn.

@@ -6,8 +6,8 @@ use redial_core::{Backoff, Policy, clause, policy};
 use redial_policy::{Diagnostic, Kind, Plan, Span};
 
 use super::picture::Picture;
-use super::text::columns;
 use super::{Planned, View, html, json, svg, terminal};
+use crate::text::columns;
 
 fn words(planned: &Planned) -> String {
     View::new(planned).words

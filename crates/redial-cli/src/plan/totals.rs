@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use redial_policy::Total;
 
-use super::duration::human;
 use super::words::is_endless;
 use super::{Planned, View};
+use crate::duration::human;
 
 /// The sums of a policy.
 pub(super) struct Sums {

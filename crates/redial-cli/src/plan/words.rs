@@ -8,8 +8,8 @@ use std::time::Duration;
 use redial_core::Forecast;
 
 use super::Planned;
-use super::duration::human;
 use super::totals::Sums;
+use crate::duration::human;
 
 /// What the policy does, in a few sentences.
 pub(super) fn words(planned: &Planned, sums: &Sums) -> String {

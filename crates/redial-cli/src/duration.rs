@@ -12,7 +12,7 @@ const DAY: u128 = 24 * HOUR;
 const YEAR: u128 = 8766 * HOUR;
 
 /// A duration to four digits, in the units people use: `100ms`, `1.5s`, `2min 30s`, `584.5 years`.
-pub(super) fn human(duration: Duration) -> String {
+pub(crate) fn human(duration: Duration) -> String {
     // Rounded first: what rounds up to a minute is a minute and not sixty seconds.
     let nanos = rounded(duration.as_nanos());
     match nanos {
@@ -29,7 +29,7 @@ pub(super) fn human(duration: Duration) -> String {
 }
 
 /// A duration in one unit and three digits, where there is no room: `9.99min`.
-pub(super) fn compact(duration: Duration) -> String {
+pub(crate) fn compact(duration: Duration) -> String {
     let nanos = duration.as_nanos();
     let (unit, name) = match nanos {
         0 => return "0s".into(),

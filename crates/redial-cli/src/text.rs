@@ -3,7 +3,7 @@
 use crate::visible::visible;
 
 /// The text as it stands in XML and HTML, between tags and in attributes.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in visible(text).chars() {
         match c {
@@ -19,7 +19,7 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// How many columns of a terminal the text takes.
-pub(super) fn columns(text: &str) -> usize {
+pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
@@ -41,7 +41,7 @@ fn columns_of(c: char) -> usize {
 }
 
 /// As much of the text as fits, and a sign where something is missing.
-pub(super) fn clip(text: &str, width: usize) -> String {
+pub(crate) fn clip(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.into();
     }
@@ -58,9 +58,19 @@ pub(super) fn clip(text: &str, width: usize) -> String {
     clipped
 }
 
+/// The text at the right of so many columns.
+pub(crate) fn pad_left(text: &str, width: usize) -> String {
+    format!("{}{text}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
+/// The text at the left of so many columns.
+pub(crate) fn pad_right(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
 /// The text in lines of at most `width` columns, broken between words, and inside of a word only
 /// where the word is longer than a line.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split(' ') {
@@ -86,7 +96,7 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// A clause in lines of at most `width` columns, broken between its options where that is enough.
-pub(super) fn wrap_clause(clause: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap_clause(clause: &str, width: usize) -> Vec<String> {
     const TOGETHER: &str = ":\u{a0}";
     let lines = wrap(&clause.replace(": ", TOGETHER), width);
     lines.into_iter().map(|line| line.replace(TOGETHER, ": ")).collect()
