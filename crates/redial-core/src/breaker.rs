@@ -142,6 +142,49 @@ impl BreakerBuilder {
         }
     }
 
+    /// The breaker as it was when the snapshot was taken.
+    ///
+    /// A snapshot cannot wedge a breaker, whatever it says: counts are clamped to where the next
+    /// report decides, and it stays open for the recovery time from `now` at most, also where the
+    /// clock was set back.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::{Breaker, BreakerBuilder, BreakerSnapshot, BreakerState, Time};
+    /// const SETTINGS: BreakerBuilder = Breaker::builder().recovery(Duration::from_secs(5));
+    ///
+    /// let endless = BreakerState::Open { until: Time::MAX };
+    /// let snapshot = BreakerSnapshot { state: endless, running: 0, succeeded: 0, period: 1 };
+    /// let breaker = SETTINGS.resume(snapshot, Time::ZERO)?;
+    /// let until = Time::ZERO.after(Duration::from_secs(5));
+    /// assert_eq!(breaker.state(Time::ZERO), BreakerState::Open { until });
+    /// # Ok::<(), redial_core::Invalid>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`try_build`](Self::try_build): a setting that is out of range.
+    pub fn resume(self, snapshot: BreakerSnapshot, now: Time) -> Result<Breaker, Invalid> {
+        if let Some(invalid) = self.check() {
+            return Err(invalid);
+        }
+        let state = match snapshot.state {
+            BreakerState::Closed { failures } => {
+                State::Closed { failures: failures.min(self.failures - 1) as u64 }
+            }
+            BreakerState::Open { until } => {
+                State::Open { until_micros: until_micros(now, until.since(now).min(self.recovery)) }
+            }
+            BreakerState::HalfOpen => {
+                let succeeded = snapshot.succeeded.min(self.probes - 1);
+                let running = snapshot.running.min(self.probes - succeeded);
+                State::HalfOpen { running: running as u64, succeeded: succeeded as u64 }
+            }
+        };
+        let word = state.in_period(snapshot.period as u64 & PERIOD);
+        Ok(Breaker { settings: self, word: AtomicU64::new(word) })
+    }
+
     const fn check(&self) -> Option<Invalid> {
         if self.failures == 0 {
             Some(Invalid(Mistake::Zero("breaker failures")))
@@ -175,6 +218,30 @@ pub enum BreakerState {
     },
     /// Probes run, other calls are refused.
     HalfOpen,
+}
+
+/// All that a [`Breaker`] knows at one moment, so that it can be kept where the process ends. See
+/// [`Breaker::snapshot`] and [`BreakerBuilder::resume`].
+///
+/// ```
+/// use redial_core::{Breaker, BreakerSnapshot, BreakerState, Time};
+/// let state = BreakerState::Closed { failures: 0 };
+/// let new = BreakerSnapshot { state, running: 0, succeeded: 0, period: 0 };
+/// assert_eq!(Breaker::new().snapshot(Time::ZERO), new);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BreakerSnapshot {
+    /// What it does with the next call.
+    pub state: BreakerState,
+    /// Where it is half open, how many probes hold a place. Whoever resumes it gives the number of
+    /// those that will still report, by [`Breaker::permit`]; a place that nobody gives back is
+    /// never free again.
+    pub running: u32,
+    /// Where it is half open, how many probes have succeeded.
+    pub succeeded: u32,
+    /// The number of the time between two changes of state, from 0 to 16 383 and round again. What
+    /// an attempt reports counts only in the period that admitted it.
+    pub period: u16,
 }
 
 impl Breaker {
@@ -251,14 +318,44 @@ impl Breaker {
     /// assert_eq!(breaker.state(Time::ZERO), BreakerState::Closed { failures: 1 });
     /// ```
     pub fn state(&self, now: Time) -> BreakerState {
-        match State::of(self.word.load(Ordering::Acquire)) {
-            State::Closed { failures } => BreakerState::Closed { failures: failures as u32 },
-            State::Open { until_micros } if micros_left(until_micros, now) > 0 => {
-                let until = micros(now) + micros_left(until_micros, now);
-                BreakerState::Open { until: Time::from_nanos(until.saturating_mul(1000)) }
-            }
-            State::Open { .. } | State::HalfOpen { .. } => BreakerState::HalfOpen,
-        }
+        State::of(self.word.load(Ordering::Acquire)).at(now)
+    }
+
+    /// All that it knows at `now`, for [`resume`](BreakerBuilder::resume).
+    ///
+    /// ```
+    /// use redial_core::{Breaker, BreakerState, Time};
+    /// let breaker = Breaker::new();
+    /// breaker.admit(|| Time::ZERO).expect("closed").failed(Time::ZERO);
+    /// let resumed = Breaker::builder().resume(breaker.snapshot(Time::ZERO), Time::ZERO)?;
+    /// assert_eq!(resumed.state(Time::ZERO), BreakerState::Closed { failures: 1 });
+    /// # Ok::<(), redial_core::Invalid>(())
+    /// ```
+    pub fn snapshot(&self, now: Time) -> BreakerSnapshot {
+        let word = self.word.load(Ordering::Acquire);
+        let (running, succeeded) = match State::of(word) {
+            State::HalfOpen { running, succeeded } => (running as u32, succeeded as u32),
+            _ => (0, 0),
+        };
+        let period = period(word) as u16;
+        BreakerSnapshot { state: State::of(word).at(now), running, succeeded, period }
+    }
+
+    /// The permit of an attempt that is under way since before this breaker was resumed: the period
+    /// that admitted it is what [`Permit::into_period`] gave.
+    ///
+    /// ```
+    /// use redial_core::{Breaker, BreakerState, Time};
+    /// let breaker = Breaker::new();
+    /// let period = breaker.admit(|| Time::ZERO).expect("closed").into_period();
+    ///
+    /// let resumed = Breaker::builder().resume(breaker.snapshot(Time::ZERO), Time::ZERO)?;
+    /// resumed.permit(period).failed(Time::ZERO);
+    /// assert_eq!(resumed.state(Time::ZERO), BreakerState::Closed { failures: 1 });
+    /// # Ok::<(), redial_core::Invalid>(())
+    /// ```
+    pub const fn permit(&self, period: u16) -> Permit<'_> {
+        Permit { breaker: self, period: period as u64 & PERIOD }
     }
 
     /// Closes it and forgets the failures, whatever its state.
@@ -378,6 +475,20 @@ impl Permit<'_> {
         self.breaker.report_failure(self.period, now);
         core::mem::forget(self);
     }
+
+    /// The attempt goes on, and its report will come from elsewhere, by [`Breaker::permit`]. A probe
+    /// keeps its place.
+    ///
+    /// ```
+    /// use redial_core::{Breaker, Time};
+    /// let permit = Breaker::new().admit(|| Time::ZERO).expect("closed").into_period();
+    /// assert_eq!(permit, 0);
+    /// ```
+    pub fn into_period(self) -> u16 {
+        let period = self.period as u16;
+        core::mem::forget(self);
+        period
+    }
 }
 
 impl Drop for Permit<'_> {
@@ -416,6 +527,18 @@ impl State {
             0 => Self::Closed { failures: payload },
             1 => Self::Open { until_micros: payload },
             _ => Self::HalfOpen { running: payload >> HALF_BITS, succeeded: payload & PROBES_MAX },
+        }
+    }
+
+    /// As callers see it: a breaker that has been open for long enough is half open.
+    const fn at(self, now: Time) -> BreakerState {
+        match self {
+            Self::Closed { failures } => BreakerState::Closed { failures: failures as u32 },
+            Self::Open { until_micros } if micros_left(until_micros, now) > 0 => {
+                let until = micros(now) + micros_left(until_micros, now);
+                BreakerState::Open { until: Time::from_nanos(until.saturating_mul(1000)) }
+            }
+            Self::Open { .. } | Self::HalfOpen { .. } => BreakerState::HalfOpen,
         }
     }
 }

@@ -65,6 +65,23 @@ pub struct BudgetBuilder {
     invalid: Option<Invalid>,
 }
 
+/// What a [`Budget`] holds at one moment, so that it can be kept where the process ends: in a file,
+/// or in the memory of a device that sleeps. See [`Budget::snapshot`] and [`BudgetBuilder::resume`].
+///
+/// ```
+/// use redial_core::{Budget, BudgetSnapshot, Time};
+/// let full = BudgetSnapshot { tokens: 100.0, paid_until: Time::ZERO };
+/// assert_eq!(Budget::new().snapshot(), full);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BudgetSnapshot {
+    /// How many tokens are there: exact to the billionth up to four million, and to the sixteenth
+    /// digit above.
+    pub tokens: f64,
+    /// Until when the floor has been paid out.
+    pub paid_until: Time,
+}
+
 impl BudgetBuilder {
     /// How many tokens the budget holds at most, and at first. 100 unless set.
     ///
@@ -162,6 +179,49 @@ impl BudgetBuilder {
             Some(invalid) => Err(invalid),
             None => Ok(Budget::full(self)),
         }
+    }
+
+    /// The budget as it was when the snapshot was taken, and the floor since then is owed.
+    ///
+    /// A snapshot cannot wedge a budget, whatever it says: tokens are clamped to what the budget
+    /// can hold, and a floor that was paid until after `now`, because the clock was set back, is
+    /// paid from `now` on.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::{Budget, BudgetBuilder, BudgetSnapshot, Time};
+    /// const SETTINGS: BudgetBuilder = Budget::builder().capacity(5.0).floor_per_second(1.0);
+    ///
+    /// let snapshot = BudgetSnapshot { tokens: 0.5, paid_until: Time::ZERO };
+    /// let later = Time::ZERO.after(Duration::from_secs(2));
+    /// let budget = SETTINGS.resume(snapshot, later)?;
+    /// assert!(budget.withdraw(later)); // two seconds of the floor came in
+    /// assert_eq!(budget.tokens(), 1.5);
+    ///
+    /// let more = BudgetSnapshot { tokens: 80.0, paid_until: Time::MAX };
+    /// let budget = SETTINGS.resume(more, later)?;
+    /// assert_eq!(budget.snapshot(), BudgetSnapshot { tokens: 5.0, paid_until: later });
+    /// # Ok::<(), redial_core::Invalid>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`try_build`](Self::try_build): a setting that is out of range.
+    pub fn resume(self, snapshot: BudgetSnapshot, now: Time) -> Result<Budget, Invalid> {
+        if let Some(invalid) = self.check() {
+            return Err(invalid);
+        }
+        let tokens = match Decimal::from_float(snapshot.tokens) {
+            Some(tokens) => tokens.billionths().min(self.capacity),
+            // Too many; what is negative or no number at all is none.
+            None if snapshot.tokens > 0.0 => self.capacity,
+            None => 0,
+        };
+        Ok(Budget {
+            settings: self,
+            tokens: AtomicU64::new(tokens),
+            paid_until: AtomicU64::new(snapshot.paid_until.min(now).as_nanos()),
+        })
     }
 
     const fn check(&self) -> Option<Invalid> {
@@ -267,6 +327,22 @@ impl Budget {
     /// ```
     pub fn tokens(&self) -> f64 {
         self.tokens.load(Ordering::Relaxed) as f64 / BILLION as f64
+    }
+
+    /// What it holds, for [`resume`](BudgetBuilder::resume). Between calls it is exact; a retry that
+    /// pays in this very moment may be in it by half.
+    ///
+    /// ```
+    /// use redial_core::{Budget, Time};
+    /// let budget = Budget::new();
+    /// assert!(budget.withdraw(Time::ZERO));
+    /// let resumed = Budget::builder().resume(budget.snapshot(), Time::ZERO)?;
+    /// assert_eq!(resumed.tokens(), 99.0);
+    /// # Ok::<(), redial_core::Invalid>(())
+    /// ```
+    pub fn snapshot(&self) -> BudgetSnapshot {
+        let paid_until = Time::from_nanos(self.paid_until.load(Ordering::Relaxed));
+        BudgetSnapshot { tokens: self.tokens(), paid_until }
     }
 
     /// Pays out the floor since it was last paid. Whoever moves the mark forward pays, so no

@@ -53,9 +53,9 @@ mod time;
 
 pub use backoff::Backoff;
 #[cfg(target_has_atomic = "64")]
-pub use breaker::{Breaker, BreakerBuilder, BreakerState, Permit};
+pub use breaker::{Breaker, BreakerBuilder, BreakerSnapshot, BreakerState, Permit};
 #[cfg(target_has_atomic = "64")]
-pub use budget::{Budget, BudgetBuilder};
+pub use budget::{Budget, BudgetBuilder, BudgetSnapshot};
 pub use call::{Call, Decision, Limits, Stop, Verdict};
 pub use forecast::{Forecast, Forecasts};
 pub use invalid::Invalid;

@@ -554,3 +554,103 @@ mod many_threads {
         assert_eq!(breaker.state(later), CLOSED);
     }
 }
+
+mod snapshot {
+    use super::*;
+    use redial_core::BreakerSnapshot;
+
+    const EMPTY: BreakerSnapshot =
+        BreakerSnapshot { state: CLOSED, running: 0, succeeded: 0, period: 0 };
+
+    fn resumed(settings: BreakerBuilder, snapshot: BreakerSnapshot, now: Time) -> Breaker {
+        settings.resume(snapshot, now).expect("the settings are in range")
+    }
+
+    #[test]
+    fn every_state_comes_back_as_it_was() {
+        let settings = SETTINGS.failures(3).probes(3);
+        let states = [
+            (BreakerState::Closed { failures: 2 }, 0, 0, 0),
+            (BreakerState::Open { until: second(14) }, 0, 0, 1),
+            (BreakerState::HalfOpen, 0, 0, 2),
+            (BreakerState::HalfOpen, 1, 2, 16_383),
+        ];
+        for (state, running, succeeded, period) in states {
+            let snapshot = BreakerSnapshot { state, running, succeeded, period };
+            assert_eq!(resumed(settings, snapshot, second(5)).snapshot(second(5)), snapshot);
+        }
+    }
+
+    #[test]
+    fn a_recovery_that_is_over_is_half_open() {
+        let breaker = opened(SETTINGS, Time::ZERO);
+        let snapshot = breaker.snapshot(RECOVERED);
+        assert_eq!(snapshot.state, BreakerState::HalfOpen);
+        assert_eq!(room(&resumed(SETTINGS, snapshot, RECOVERED), RECOVERED), 1);
+        // Five years later, which is more than the word can tell apart.
+        let later = second(5 * 365 * 86_400);
+        let snapshot = breaker.snapshot(Time::ZERO);
+        assert_eq!(
+            room(&resumed(SETTINGS, snapshot, later), later.after(Duration::from_micros(1))),
+            1
+        );
+    }
+
+    #[test]
+    fn it_is_never_open_for_longer_than_its_recovery_from_now() {
+        for until in [second(111), second(1_000_000_000), Time::MAX] {
+            let snapshot = BreakerSnapshot { state: BreakerState::Open { until }, ..EMPTY };
+            let breaker = resumed(SETTINGS, snapshot, second(100));
+            assert_eq!(breaker.state(second(100)), BreakerState::Open { until: second(110) });
+        }
+    }
+
+    #[test]
+    fn more_failures_than_open_it_open_it_with_the_next() {
+        let state = BreakerState::Closed { failures: u32::MAX };
+        let breaker = resumed(SETTINGS.failures(3), BreakerSnapshot { state, ..EMPTY }, Time::ZERO);
+        assert_eq!(breaker.state(Time::ZERO), BreakerState::Closed { failures: 2 });
+        admitted(&breaker, Time::ZERO).failed(Time::ZERO);
+        assert_refused(&breaker, Time::ZERO);
+    }
+
+    #[test]
+    fn more_probes_than_there_are_leave_one_that_decides() {
+        let settings = SETTINGS.probes(2);
+        let state = BreakerState::HalfOpen;
+        let snapshot = BreakerSnapshot { state, succeeded: u32::MAX, ..EMPTY };
+        let breaker = resumed(settings, snapshot, Time::ZERO);
+        assert_eq!(room(&breaker, Time::ZERO), 1);
+        admitted(&breaker, Time::ZERO).succeeded();
+        assert_eq!(breaker.state(Time::ZERO), CLOSED);
+
+        // Places that are taken are given back by those who took them.
+        let snapshot = BreakerSnapshot { running: u32::MAX, period: u16::MAX, ..snapshot };
+        let breaker = resumed(settings, snapshot, Time::ZERO);
+        assert_refused(&breaker, Time::ZERO);
+        assert_eq!(breaker.snapshot(Time::ZERO).period, 16_383);
+        drop(breaker.permit(u16::MAX));
+        assert_eq!(room(&breaker, Time::ZERO), 1);
+    }
+
+    #[test]
+    fn a_report_from_before_counts_in_its_own_period_alone() {
+        let breaker = opened(SETTINGS.probes(2), Time::ZERO);
+        let probe = admitted(&breaker, RECOVERED).into_period();
+        assert_eq!(breaker.snapshot(RECOVERED).running, 1);
+
+        let later = resumed(SETTINGS.probes(2), breaker.snapshot(RECOVERED), RECOVERED);
+        later.permit(probe - 1).succeeded();
+        later.permit(probe + 1).failed(RECOVERED);
+        assert_eq!(later.snapshot(RECOVERED), breaker.snapshot(RECOVERED));
+        later.permit(probe).succeeded();
+        assert_eq!(later.snapshot(RECOVERED).succeeded, 1);
+        assert_eq!(later.snapshot(RECOVERED).running, 0);
+    }
+
+    #[test]
+    fn settings_are_checked_as_when_it_is_built() {
+        let refused = SETTINGS.probes(0).resume(EMPTY, Time::ZERO).unwrap_err();
+        assert_eq!(refused, SETTINGS.probes(0).try_build().unwrap_err());
+    }
+}

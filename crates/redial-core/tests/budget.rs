@@ -449,3 +449,69 @@ mod many_threads {
         assert_eq!(BUDGET.tokens(), 0.0);
     }
 }
+
+mod snapshot {
+    use super::*;
+    use redial_core::{BudgetSnapshot, Random, SplitMix64};
+
+    const SETTINGS: BudgetBuilder = Budget::builder().capacity(5.0).floor_per_second(1.0);
+
+    fn resumed(tokens: f64, paid_until: Time, now: Time) -> BudgetSnapshot {
+        SETTINGS.resume(BudgetSnapshot { tokens, paid_until }, now).unwrap().snapshot()
+    }
+
+    #[test]
+    fn any_number_of_tokens_becomes_one_that_it_can_hold() {
+        for (tokens, held) in [
+            (2.5, 2.5),
+            (5.0, 5.0),
+            (5.000000001, 5.0),
+            (1e300, 5.0),
+            (f64::INFINITY, 5.0),
+            (-0.0, 0.0),
+            (-1.0, 0.0),
+            (f64::NEG_INFINITY, 0.0),
+            (f64::NAN, 0.0),
+        ] {
+            assert_eq!(resumed(tokens, Time::ZERO, Time::ZERO).tokens, held, "of {tokens}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_pays_the_floor_from_its_new_time_on() {
+        let now = Time::ZERO.after(Duration::from_secs(1));
+        assert_eq!(resumed(0.0, Time::MAX, now).paid_until, now);
+        let budget = SETTINGS.resume(BudgetSnapshot { tokens: 0.0, paid_until: Time::MAX }, now);
+        let budget = budget.unwrap();
+        assert!(!budget.withdraw(now));
+        assert!(budget.withdraw(now.after(Duration::from_secs(1))));
+    }
+
+    #[test]
+    fn settings_are_checked_as_when_it_is_built() {
+        let snapshot = Budget::new().snapshot();
+        let refused = Budget::builder().cost(101.0).resume(snapshot, Time::ZERO);
+        assert_eq!(refused.unwrap_err(), Budget::builder().cost(101.0).try_build().unwrap_err());
+    }
+
+    /// One budget lives on, the other is taken down and resumed at every step.
+    #[test]
+    fn a_budget_that_is_resumed_at_every_step_is_as_one_that_never_stopped() {
+        let settings = Budget::builder().capacity(9.0).deposit(0.3).cost(1.1).floor_per_second(0.7);
+        let lasting = settings.build();
+        let mut snapshot = lasting.snapshot();
+        let mut random = SplitMix64::new(7);
+        let mut now = Time::ZERO;
+        for step in 0..20_000 {
+            now = now.after(Duration::from_nanos(random.word() % 900_000_000));
+            let resumed = settings.resume(snapshot, now).unwrap();
+            match random.word() % 3 {
+                0 => (lasting.deposit(), resumed.deposit()).0,
+                1 => (lasting.refund(), resumed.refund()).0,
+                _ => assert_eq!(lasting.withdraw(now), resumed.withdraw(now), "step {step}"),
+            }
+            snapshot = resumed.snapshot();
+            assert_eq!(lasting.snapshot(), snapshot, "step {step}");
+        }
+    }
+}

@@ -34,8 +34,8 @@ mod source {
     pub(crate) const LIST_MAX: usize = 0;
 }
 
-pub use breaker::{Breaker, BreakerBuilder, BreakerState, Permit};
-pub use budget::{Budget, BudgetBuilder};
+pub use breaker::{Breaker, BreakerBuilder, BreakerSnapshot, BreakerState, Permit};
+pub use budget::{Budget, BudgetBuilder, BudgetSnapshot};
 pub use check::{bounded, exhaustive};
 pub use invalid::Invalid;
 pub use time::{Pretty, Time};
