@@ -140,7 +140,7 @@ impl Diagnostic {
 }
 
 /// What is quoted from a text may come from anywhere: it must not steer a terminal.
-fn printable(message: String) -> String {
+pub(crate) fn printable(message: String) -> String {
     if message.contains(char::is_control) {
         return message.replace(['\n', '\t'], " ").replace(char::is_control, "?");
     }

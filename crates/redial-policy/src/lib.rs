@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 mod clause;
+mod condition;
 mod convert;
 mod diagnostic;
 mod document;
@@ -37,21 +38,30 @@ mod explain;
 mod fields;
 mod file;
 mod fix;
+mod found_delay;
 mod matcher;
 mod overlay;
 mod place;
 mod plan;
 mod retry_config;
 mod retry_policy;
+mod rule_set;
+mod rules;
 mod script;
+mod signal;
 mod tree;
+mod watch;
 
 /// The language reference, in Markdown that reads well as plain text.
 pub const REFERENCE: &str = include_str!("reference.md");
 
+/// Conditions and rule sets, in Markdown that reads well as plain text.
+pub const RULES_REFERENCE: &str = include_str!("rules.md");
+
 /// The JSON Schema of our own file, for editors that complete and check it.
 pub const SCHEMA: &str = include_str!("policies.schema.json");
 
+pub use condition::{BadCondition, Condition};
 pub use convert::{Converted, Loss, Target, convert, convert_to_file};
 pub use diagnostic::{Diagnostic, Fix, Kind, Span};
 pub use document::{Document, Entry, Format, Notation, TEXT_MAX, read};
@@ -60,3 +70,6 @@ pub use matcher::Matcher;
 pub use overlay::overlay_clause as overlay;
 pub use plan::{Plan, Row, Total};
 pub use retry_policy::{BackoffStrategy, RetryPolicy};
+pub use rule_set::RuleSet;
+pub use rules::{Ending, Fate, Judgement, Rules, Stream};
+pub use watch::Watch;

@@ -63,16 +63,7 @@ impl Matcher {
     ///
     /// What is wrong with it, where it does not compile, or to more than 1 MiB.
     pub fn pattern(pattern: &str) -> Result<Self, regex::Error> {
-        Self::within(pattern, COMPILED_MAX)
-    }
-
-    fn within(pattern: &str, most: usize) -> Result<Self, regex::Error> {
-        if pattern.len() > PATTERN_MAX {
-            let reason = format!("it has {} bytes, and {PATTERN_MAX} at most", pattern.len());
-            return Err(regex::Error::Syntax(reason));
-        }
-        let mut builder = RegexBuilder::new(pattern);
-        builder.size_limit(most).nest_limit(NESTING_MAX).build().map(Self::Pattern)
+        compile(pattern, Mode::Text, COMPILED_MAX).map(Self::Pattern)
     }
 
     /// Whether an error with this text matches.
@@ -90,6 +81,28 @@ impl Matcher {
             Self::Pattern(pattern) => pattern.is_match(error),
         }
     }
+}
+
+/// What a pattern is tried on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Mode {
+    /// One text: `^` is its start and `$` its end.
+    Text,
+    /// The lines that a program prints, to a terminal or not: `^` and `$` are those of a line.
+    Lines { any_case: bool },
+}
+
+/// A regular expression that is as short, as small and as flat as a line of text needs.
+fn compile(pattern: &str, mode: Mode, most: usize) -> Result<Regex, regex::Error> {
+    if pattern.len() > PATTERN_MAX {
+        let reason = format!("it has {} bytes, and {PATTERN_MAX} at most", pattern.len());
+        return Err(regex::Error::Syntax(reason));
+    }
+    let mut builder = RegexBuilder::new(pattern);
+    if let Mode::Lines { any_case } = mode {
+        builder.multi_line(true).crlf(true).case_insensitive(any_case);
+    }
+    builder.size_limit(most).nest_limit(NESTING_MAX).build()
 }
 
 fn any(error: &str, words: &[&str]) -> bool {
@@ -309,9 +322,9 @@ pub(crate) fn unknown(text: &str, span: Span, option: &str) -> Diagnostic {
 }
 
 /// The patterns of one text. Each is compiled once, however often it is there.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Patterns {
-    compiled: HashMap<String, Result<Matcher, String>>,
+    compiled: HashMap<(String, Mode), Result<Regex, String>>,
     /// What all of them take once they are compiled, rounded up.
     size: usize,
 }
@@ -323,27 +336,37 @@ impl Patterns {
     /// A regular expression does not tell its size: it is the first of these that suffices.
     const SIZES: [usize; 5] = [2 << 10, 8 << 10, 64 << 10, 256 << 10, COMPILED_MAX];
 
-    /// A pattern, or what is wrong with it in one line.
+    /// A matcher with this pattern, or what is wrong with it in one line.
     pub(crate) fn compile(&mut self, pattern: &str, place: Span) -> Result<Matcher, Diagnostic> {
-        if !self.compiled.contains_key(pattern) {
-            if self.size >= Self::SIZE_MAX {
+        let refused = |(kind, message)| Diagnostic::new(kind, place, message);
+        self.regex(pattern, Mode::Text).map(Matcher::Pattern).map_err(refused)
+    }
+
+    /// A pattern, or what is wrong with it and in which way.
+    pub(crate) fn regex(&mut self, pattern: &str, mode: Mode) -> Result<Regex, (Kind, String)> {
+        let key = (pattern.to_owned(), mode);
+        let compiled = match self.compiled.get(&key) {
+            Some(compiled) => compiled.clone(),
+            None if self.size >= Self::SIZE_MAX => {
                 let message = "there are more patterns before this one than are read in one text";
-                return Err(Diagnostic::new(Kind::TooLarge, place, message));
+                return Err((Kind::TooLarge, message.to_owned()));
             }
-            let compiled = self.fit(pattern).map_err(reason);
-            self.compiled.insert(pattern.to_owned(), compiled);
-        }
-        self.compiled[pattern].clone().map_err(|reason| {
+            None => {
+                let compiled = self.fit(pattern, mode).map_err(reason);
+                self.compiled.insert(key, compiled.clone());
+                compiled
+            }
+        };
+        compiled.map_err(|reason| {
             let pattern = excerpt(pattern);
-            let message = format!("`{pattern}` is not a regular expression: {reason}");
-            Diagnostic::new(Kind::BadPattern, place, message)
+            (Kind::BadPattern, format!("`{pattern}` is not a regular expression: {reason}"))
         })
     }
 
     /// What does not compile counts as well: it took its time.
-    fn fit(&mut self, pattern: &str) -> Result<Matcher, regex::Error> {
+    fn fit(&mut self, pattern: &str, mode: Mode) -> Result<Regex, regex::Error> {
         for size in Self::SIZES {
-            match Matcher::within(pattern, size) {
+            match compile(pattern, mode, size) {
                 Err(regex::Error::CompiledTooBig(_)) if size < COMPILED_MAX => {}
                 result => {
                     self.size += size;
@@ -351,7 +374,7 @@ impl Patterns {
                 }
             }
         }
-        Matcher::pattern(pattern)
+        compile(pattern, mode, COMPILED_MAX)
     }
 }
 

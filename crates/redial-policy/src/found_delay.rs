@@ -1,0 +1,52 @@
+//! A delay in the words of a program: `30`, `1.5 seconds`, `2 min`, `1m30s`.
+
+use std::time::Duration;
+
+use redial_core::clause;
+
+/// What programs call a unit, what the core calls it, and how many digits of its fraction are whole
+/// nanoseconds.
+const UNITS: [(&[&str], &str, usize); 7] = [
+    (&["ns", "nsec", "nanosecond", "nanoseconds"], "ns", 0),
+    (&["us", "µs", "μs", "usec", "microsecond", "microseconds"], "us", 3),
+    (&["ms", "msec", "msecs", "millis", "millisecond", "milliseconds"], "ms", 6),
+    (&["", "s", "sec", "secs", "second", "seconds"], "s", 9),
+    (&["m", "min", "mins", "minute", "minutes"], "min", 9),
+    (&["h", "hr", "hrs", "hour", "hours"], "h", 9),
+    (&["d", "day", "days"], "d", 9),
+];
+
+/// Seconds, unless there are units. What is too long for the core is as long as it can be.
+pub(crate) fn read(text: &str) -> Option<Duration> {
+    let text = text.trim().trim_end_matches(['.', ',', ';']).to_lowercase();
+    let mut clause = String::from("timeout: ");
+    let mut rest = text.as_str();
+    let mut zero = true;
+    while !rest.is_empty() {
+        let (number, after) =
+            split(rest, |character| character.is_ascii_digit() || character == '.');
+        let (unit, after) = split(after.trim_start(), char::is_alphabetic);
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let (_, unit, digits) = UNITS.iter().find(|(names, ..)| names.contains(&unit))?;
+        // A number without a unit stands alone: in `1m30` it could be anything.
+        let alone = rest.len() == text.len() && after.is_empty();
+        let named = number.len() < rest.len() - after.len();
+        if number.is_empty() || fraction.contains('.') || whole.is_empty() || !(named || alone) {
+            return None;
+        }
+        let fraction = &fraction[..fraction.len().min(*digits)];
+        let point = if fraction.is_empty() { "" } else { "." };
+        clause += &format!("{whole}{point}{fraction}{unit}");
+        zero &= !whole.contains(|digit| digit != '0') && !fraction.contains(|digit| digit != '0');
+        let after = after.trim_start();
+        rest = after.strip_prefix(',').or(after.strip_prefix("and ")).unwrap_or(after).trim_start();
+    }
+    match clause::read_call(&clause).timeout() {
+        None if zero && !text.is_empty() => Some(Duration::ZERO),
+        read => read,
+    }
+}
+
+fn split(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
+    text.split_at(text.find(|character| !belongs(character)).unwrap_or(text.len()))
+}

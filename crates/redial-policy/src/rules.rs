@@ -1,0 +1,416 @@
+//! Which attempts of a command succeeded, which are worth another, and which rule says so.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::condition::{BadCondition, Condition, Output, Printed, Test, delay_from};
+use crate::found_delay;
+use crate::matcher::{Matcher, Patterns};
+use crate::rule_set::{Action, RuleSet};
+use crate::signal;
+use crate::watch::{Probe, Seeks, Watch};
+
+/// Where a command prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// How an attempt of a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// With a code of its own.
+    Exit(i32),
+    /// By a signal.
+    Signal {
+        /// Its number on this system.
+        number: i32,
+        /// Its name without `SIG`, empty where it has none.
+        name: &'static str,
+    },
+    /// It was cut by the timeout of the attempt.
+    TimedOut,
+    /// There is no such command.
+    NotFound,
+    /// It is there, but cannot be run.
+    NotExecutable,
+}
+
+impl Ending {
+    /// By a signal, with the name that Linux gives its number.
+    ///
+    /// ```
+    /// use redial_policy::Ending;
+    ///
+    /// assert_eq!(Ending::signal(11), Ending::Signal { number: 11, name: "SEGV" });
+    /// assert_eq!(Ending::signal(40), Ending::Signal { number: 40, name: "" });
+    /// ```
+    pub fn signal(number: i32) -> Self {
+        Self::Signal { number, name: signal::name_of(number) }
+    }
+
+    fn is_spawn_failure(&self) -> bool {
+        matches!(self, Self::NotFound | Self::NotExecutable)
+    }
+}
+
+/// What becomes of a command after an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fate {
+    /// It has done what it should.
+    Success,
+    /// It has failed, and another attempt would too.
+    Stop,
+    /// It has failed, and another attempt may not.
+    Retry,
+}
+
+/// What the rules say of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// What becomes of the command.
+    pub fate: Fate,
+    /// The rule that decided, in words for people; none where there was no rule to ask.
+    pub rule: Option<String>,
+    /// The delay that the command asked for, where it is to be retried.
+    pub delay: Option<Duration>,
+    /// What stood where the delay should, if that could not be read.
+    pub bad_delay: Option<String>,
+}
+
+/// The rules for the attempts of a command. By default there are none: exit 0 succeeds, every other
+/// ending is retried, and a command that cannot be started stops.
+///
+/// Success comes first, then what stops, then what is retried, then the sets in their order. The
+/// whole of it is described in [`RULES_REFERENCE`](crate::RULES_REFERENCE).
+///
+/// ```
+/// use redial_policy::{Ending, Fate, RuleSet, Rules, Stream};
+///
+/// let mut rules = Rules::default();
+/// rules.stop_on("exit:64-78")?;
+/// rules.set(RuleSet::named("curl").unwrap());
+/// assert!(rules.watches(Stream::Stderr) && !rules.watches(Stream::Stdout));
+///
+/// let mut watch = rules.watch(); // a new one for each attempt
+/// watch.saw(Stream::Stderr, b"curl: (22) The requested URL returned error: 503\n");
+/// let judgement = rules.judge(&Ending::Exit(22), &mut watch);
+/// assert_eq!(judgement.fate, Fate::Retry);
+/// assert!(judgement.rule.unwrap().starts_with("rules curl: "));
+/// # Ok::<(), redial_policy::BadCondition>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    success: Vec<Rule>,
+    stop: Vec<Rule>,
+    retry: Vec<Rule>,
+    sets: Vec<Set>,
+    delays: Vec<Delay>,
+    /// What all of them look for, shared with every watch.
+    probes: Arc<Vec<Probe>>,
+}
+
+/// A condition whose patterns have become probes.
+#[derive(Clone, Debug)]
+struct Rule {
+    /// In the words of whoever gave it.
+    label: String,
+    terms: Vec<(bool, Check)>,
+    about_spawn: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Check {
+    test: Test,
+    /// What it looks for on the streams; one of them is enough.
+    probes: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Set {
+    title: String,
+    rules: Vec<(Action, Rule)>,
+    otherwise: Action,
+}
+
+#[derive(Clone, Debug)]
+struct Delay {
+    label: String,
+    probes: Vec<usize>,
+}
+
+impl Rules {
+    /// Attempts for which one of these holds succeed, and no others.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the condition.
+    pub fn success_on(&mut self, text: &str) -> Result<(), BadCondition> {
+        let rule = self.flag("--success-on", text)?;
+        self.success.push(rule);
+        Ok(())
+    }
+
+    /// Failures for which one of these holds are not retried.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the condition.
+    pub fn stop_on(&mut self, text: &str) -> Result<(), BadCondition> {
+        let rule = self.flag("--stop-on", text)?;
+        self.stop.push(rule);
+        Ok(())
+    }
+
+    /// Failures for which one of these holds are retried, and no others but what a set knows.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the condition.
+    pub fn retry_on(&mut self, text: &str) -> Result<(), BadCondition> {
+        let rule = self.flag("--retry-on", text)?;
+        self.retry.push(rule);
+        Ok(())
+    }
+
+    /// Where the command says how long to wait: `stderr:/retry after (\d+ ?[a-z]*)/`. It is the
+    /// first group that took part in the last match; of several patterns, the first that has one.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use redial_policy::{Ending, Rules, Stream};
+    ///
+    /// let mut rules = Rules::default();
+    /// rules.delay_from(r"stderr:/retry after (\d+ ?[a-z]*)/i")?;
+    /// let mut watch = rules.watch();
+    /// watch.saw(Stream::Stderr, b"Retry after 2 minutes.\n");
+    /// let judgement = rules.judge(&Ending::Exit(1), &mut watch);
+    /// assert_eq!(judgement.delay, Some(Duration::from_secs(120)));
+    /// # Ok::<(), redial_policy::BadCondition>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it: it is one pattern on a stream, with a group.
+    pub fn delay_from(&mut self, text: &str) -> Result<(), BadCondition> {
+        let output = delay_from(text, &mut Patterns::default())?;
+        self.delay(format!("--delay-from {output}"), &output);
+        Ok(())
+    }
+
+    /// The rules of a policy's own, on standard error. They stand beside those of the flags.
+    pub fn policy(&mut self, retry_on: &[Matcher], stop_on: &[Matcher]) {
+        for matcher in stop_on {
+            let rule = self.matcher("stop_on", matcher);
+            self.stop.push(rule);
+        }
+        for matcher in retry_on {
+            let rule = self.matcher("retry_on", matcher);
+            self.retry.push(rule);
+        }
+    }
+
+    /// Adds a set, which is asked after those that are there already.
+    pub fn set(&mut self, set: RuleSet) {
+        let title = set.title();
+        let mut rules = Vec::with_capacity(set.rules.len());
+        for rule in set.rules {
+            let because = rule.because.map(|because| format!(" ({because})")).unwrap_or_default();
+            let label = format!("{}: {}{because}", rule.title, rule.condition);
+            rules.push((rule.action, self.rule(label, &rule.condition)));
+        }
+        for (title, output) in &set.delays {
+            self.delay(format!("{title}: {output}"), output);
+        }
+        self.sets.push(Set { title, rules, otherwise: set.otherwise });
+    }
+
+    /// Whether a rule looks at this stream. If none does, the stream need not be read.
+    pub fn watches(&self, stream: Stream) -> bool {
+        self.probes.iter().any(|probe| probe.stream == stream)
+    }
+
+    /// What is to be shown the output of the next attempt.
+    pub fn watch(&self) -> Watch {
+        Watch::new(&self.probes)
+    }
+
+    /// What becomes of the command after an attempt that ended like this and printed what was seen.
+    pub fn judge(&self, ending: &Ending, seen: &mut Watch) -> Judgement {
+        let (fate, rule) = self.decide(ending, seen);
+        let (mut delay, mut bad_delay) = (None, None);
+        if fate == Fate::Retry {
+            for probe in self.delays.iter().flat_map(|delay| &delay.probes) {
+                let Some(taken) = seen.taken(*probe) else { continue };
+                delay = found_delay::read(taken);
+                if delay.is_some() {
+                    bad_delay = None;
+                    break;
+                }
+                bad_delay.get_or_insert_with(|| taken.to_owned());
+            }
+        }
+        Judgement { fate, rule, delay, bad_delay }
+    }
+
+    fn decide(&self, ending: &Ending, seen: &mut Watch) -> (Fate, Option<String>) {
+        let decided = |fate, rule: &Rule| (fate, Some(rule.label.clone()));
+        if let Some(rule) = self.success.iter().find(|rule| rule.holds(ending, seen)) {
+            return decided(Fate::Success, rule);
+        }
+        if self.success.is_empty() && *ending == Ending::Exit(0) {
+            return (Fate::Success, None);
+        }
+        for (action, rule) in self.asked() {
+            if rule.may_decide(action, ending) && rule.holds(ending, seen) {
+                return decided(action.fate(), rule);
+            }
+        }
+        if ending.is_spawn_failure() {
+            return (Fate::Stop, Some(NO_SPAWN.to_owned()));
+        }
+        match self.otherwise() {
+            Some((fate, rule)) => (fate, Some(rule)),
+            None => (Fate::Retry, None),
+        }
+    }
+
+    /// The rules for failures, in the order in which they are asked.
+    fn asked(&self) -> impl Iterator<Item = (Action, &Rule)> {
+        let stop = self.stop.iter().map(|rule| (Action::Stop, rule));
+        let retry = self.retry.iter().map(|rule| (Action::Retry, rule));
+        let sets = self.sets.iter().flat_map(|set| &set.rules);
+        stop.chain(retry).chain(sets.map(|(action, rule)| (*action, rule)))
+    }
+
+    /// What holds where no rule does; none where every failure is retried.
+    fn otherwise(&self) -> Option<(Fate, String)> {
+        let mut retried = self.sets.iter().filter(|set| set.otherwise == Action::Retry);
+        if let Some(set) = retried.next() {
+            return Some((Fate::Retry, format!("{}: otherwise retry", set.title)));
+        }
+        if !self.sets.is_empty() {
+            let titles: Vec<_> = self.sets.iter().map(|set| set.title.as_str()).collect();
+            return Some((Fate::Stop, format!("{}: otherwise stop", titles.join(", "))));
+        }
+        // What is about commands that cannot be started adds to the rest.
+        let mut asked = self.retry.iter().filter(|rule| !rule.about_spawn);
+        let flag = asked.next()?.label.split(' ').next().unwrap_or_default().to_owned();
+        Some((Fate::Stop, format!("no {flag} matches")))
+    }
+
+    /// Every rule in the order in which it is asked, one a line, each with what it does.
+    ///
+    /// ```
+    /// use redial_policy::Rules;
+    ///
+    /// let mut rules = Rules::default();
+    /// rules.retry_on("exit:75")?;
+    /// assert_eq!(
+    ///     rules.describe(),
+    ///     [
+    ///         "success: exit:0",
+    ///         "retry: --retry-on exit:75",
+    ///         "stop: a command that cannot be started, unless --retry-on spawn",
+    ///         "stop: no --retry-on matches",
+    ///     ],
+    /// );
+    /// # Ok::<(), redial_policy::BadCondition>(())
+    /// ```
+    pub fn describe(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut says = |fate: &str, label: &str| lines.push(format!("{fate}: {label}"));
+        for rule in &self.success {
+            says("success", &rule.label);
+        }
+        if self.success.is_empty() {
+            says("success", "exit:0");
+        }
+        for (action, rule) in self.asked() {
+            says(action.name(), &rule.label);
+        }
+        says("stop", NO_SPAWN);
+        match self.otherwise() {
+            Some((Fate::Retry, label)) => says("retry", &label),
+            Some((_, label)) => says("stop", &label),
+            None => says("retry", "every other failure"),
+        }
+        for delay in &self.delays {
+            says("delay", &delay.label);
+        }
+        lines
+    }
+
+    fn flag(&mut self, flag: &str, text: &str) -> Result<Rule, BadCondition> {
+        let condition: Condition = text.parse()?;
+        Ok(self.rule(format!("{flag} {condition}"), &condition))
+    }
+
+    fn matcher(&mut self, option: &str, matcher: &Matcher) -> Rule {
+        let test = Test::Text(matcher.clone());
+        let check = Check { probes: self.probes_of(&test), test };
+        let label = format!("{option} {matcher}");
+        Rule { label, terms: vec![(false, check)], about_spawn: false }
+    }
+
+    fn rule(&mut self, label: String, condition: &Condition) -> Rule {
+        let terms = condition.terms.iter().map(|term| {
+            let probes = self.probes_of(&term.test);
+            (term.negated, Check { test: term.test.clone(), probes })
+        });
+        let terms = terms.collect();
+        Rule { label, terms, about_spawn: condition.is_about_spawn() }
+    }
+
+    fn delay(&mut self, label: String, output: &Output) {
+        let probes = self.probes_on(output.place, &Seeks::Taken(output.pattern.clone()));
+        self.delays.push(Delay { label, probes });
+    }
+
+    fn probes_of(&mut self, test: &Test) -> Vec<usize> {
+        match test {
+            Test::Output(output) => {
+                self.probes_on(output.place, &Seeks::Pattern(output.pattern.clone()))
+            }
+            Test::Text(matcher) => {
+                let place = Printed::On(Stream::Stderr);
+                self.probes_on(place, &Seeks::Matcher(matcher.clone()))
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn probes_on(&mut self, place: Printed, seeks: &Seeks) -> Vec<usize> {
+        let streams: &[Stream] = match &place {
+            Printed::On(stream) => std::slice::from_ref(stream),
+            Printed::OnEither => &[Stream::Stdout, Stream::Stderr],
+        };
+        let probes = Arc::make_mut(&mut self.probes);
+        let mut added = Vec::with_capacity(streams.len());
+        for stream in streams {
+            added.push(probes.len());
+            probes.push(Probe { stream: *stream, seeks: seeks.clone() });
+        }
+        added
+    }
+}
+
+const NO_SPAWN: &str = "a command that cannot be started, unless --retry-on spawn";
+
+impl Rule {
+    fn holds(&self, ending: &Ending, seen: &mut Watch) -> bool {
+        self.terms.iter().all(|(negated, check)| {
+            let holds =
+                check.test.holds_of(ending) || check.probes.iter().any(|probe| seen.found(*probe));
+            holds != *negated
+        })
+    }
+
+    /// That a command cannot be started is retried only by a rule that is about it.
+    fn may_decide(&self, action: Action, ending: &Ending) -> bool {
+        action == Action::Stop || self.about_spawn || !ending.is_spawn_failure()
+    }
+}
