@@ -13,6 +13,9 @@ mod help;
 mod output;
 mod plan;
 mod preview;
+#[cfg(unix)]
+#[allow(dead_code, unused_imports, reason = "`redial run` is to use it")]
+mod shared;
 mod source;
 mod text;
 mod visible;

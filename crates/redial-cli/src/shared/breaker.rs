@@ -1,0 +1,246 @@
+//! A circuit breaker in a file.
+//!
+//! The file does not say how many probes run. A probe is a lock that its process holds, so the
+//! locks are counted instead: one whose process was killed is gone in the same moment.
+
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use redial_core::{Breaker, BreakerSnapshot, BreakerState, Permit, Pretty, Time};
+use serde::{Deserialize, Serialize};
+
+use super::lock::{self, Byte, PROBES_MAX};
+use super::record::{self, Record, VERSION};
+use super::{Clock, seconds, time, wall_clock};
+
+/// The settings, then what there is. A person may leave out any of them but the kind.
+#[derive(Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+struct BreakerRecord {
+    redial: String,
+    v: u32,
+    failures: u32,
+    recovery_seconds: f64,
+    probes: u32,
+    state: State,
+    /// Failed attempts in a row, where it is closed.
+    failed: u32,
+    /// Seconds since 1970, where it is open.
+    until: f64,
+    /// Probes that succeeded, where it is half open.
+    succeeded: u32,
+    period: u16,
+}
+
+#[derive(Clone, Copy, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum State {
+    Closed,
+    Open,
+    HalfOpen,
+}
+
+impl Default for BreakerRecord {
+    fn default() -> Self {
+        Self {
+            redial: Self::KIND.to_owned(),
+            v: VERSION,
+            failures: 5,
+            recovery_seconds: 30.0,
+            probes: 1,
+            state: State::Closed,
+            failed: 0,
+            until: 0.0,
+            succeeded: 0,
+            period: 0,
+        }
+    }
+}
+
+impl Record for BreakerRecord {
+    const KIND: &'static str = "breaker";
+}
+
+impl BreakerRecord {
+    fn resume(&self, running: u32, now: Time) -> Result<Breaker, String> {
+        let recovery = Duration::try_from_secs_f64(self.recovery_seconds).map_err(|_| {
+            format!(
+                "recovery_seconds: {} is out of range; use 0 or more, four years at most",
+                self.recovery_seconds
+            )
+        })?;
+        if self.probes > PROBES_MAX {
+            return Err(format!("probes: {} are too many; use at most {PROBES_MAX}", self.probes));
+        }
+        let state = match self.state {
+            State::Closed => BreakerState::Closed { failures: self.failed },
+            State::Open => BreakerState::Open { until: time(self.until) },
+            State::HalfOpen => BreakerState::HalfOpen,
+        };
+        let Self { succeeded, period, .. } = *self;
+        Breaker::builder()
+            .failures(self.failures)
+            .recovery(recovery)
+            .probes(self.probes)
+            .resume(BreakerSnapshot { state, running, succeeded, period }, now)
+            .map_err(|invalid| invalid.to_string())
+    }
+
+    fn keep(&mut self, snapshot: BreakerSnapshot) {
+        (self.state, self.failed, self.until) = match snapshot.state {
+            BreakerState::Closed { failures } => (State::Closed, failures, 0.0),
+            BreakerState::Open { until } => (State::Open, 0, seconds(until)),
+            BreakerState::HalfOpen => (State::HalfOpen, 0, 0.0),
+        };
+        self.succeeded = snapshot.succeeded;
+        self.period = snapshot.period;
+    }
+
+    /// How many probes of this period run now, in whatever process.
+    fn running(&self, file: &File) -> Result<u32, String> {
+        let places = match self.state {
+            State::HalfOpen => self.probes.min(PROBES_MAX),
+            State::Closed | State::Open => 0,
+        };
+        let mut running = 0;
+        for place in 0..places {
+            let locked = lock::is_locked(file, Byte::probe(self.period, place));
+            running += u32::from(locked.map_err(cannot_lock)?);
+        }
+        Ok(running)
+    }
+
+    /// Takes a place among the probes; false where there is none left.
+    fn take_place(&self, file: &File) -> Result<bool, String> {
+        for place in 0..self.probes {
+            if lock::try_lock(file, Byte::probe(self.period, place)).map_err(cannot_lock)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn cannot_lock(error: std::io::Error) -> String {
+    format!("cannot be locked: {error}")
+}
+
+/// A circuit breaker that all processes share which name its file.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedBreaker {
+    path: PathBuf,
+    clock: Clock,
+}
+
+/// What the breaker says to an attempt.
+#[derive(Debug)]
+pub(crate) enum Admission {
+    /// It may run.
+    Permit(SharedPermit),
+    /// It may not.
+    Refused(Refusal),
+}
+
+/// Why an attempt may not run. Its text completes "the breaker is …".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// For so long from now on.
+    Open(Duration),
+    /// Half open, and its probes are running.
+    Probing,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(left) if *left < Duration::from_secs(1) => {
+                let left = left.as_micros().div_ceil(1000) as u64;
+                write!(f, "open for {} more", Pretty(Duration::from_millis(left)))
+            }
+            Self::Open(left) => {
+                let left = left.as_millis().div_ceil(1000) as u64;
+                write!(f, "open for {} more", Pretty(Duration::from_secs(left)))
+            }
+            Self::Probing => f.write_str("half open and waits for an attempt that is running"),
+        }
+    }
+}
+
+/// Leave to run one attempt. Report how it went; one that is dropped without a report counts as
+/// neither success nor failure and, if it was a probe, makes room for another. So does the death of
+/// this process.
+#[derive(Debug)]
+#[must_use = "report how the attempt went"]
+pub(crate) struct SharedPermit {
+    breaker: SharedBreaker,
+    period: u16,
+    /// Holds the place of a probe while it is open.
+    _place: Option<File>,
+}
+
+impl SharedBreaker {
+    /// The breaker in this file, which is made if there is none; or what is wrong with it.
+    pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        Self::open_at(path, wall_clock)
+    }
+
+    pub(super) fn open_at(path: &Path, clock: Clock) -> Result<Self, String> {
+        let breaker = Self { path: path.to_owned(), clock };
+        breaker.change(|_, _| ())?;
+        Ok(breaker)
+    }
+
+    /// Leave to run one attempt, or why not. A process has one permit at a time.
+    pub(crate) fn admit(&self) -> Result<Admission, String> {
+        let ((decision, is_probe), file) =
+            record::change(&self.path, |record: &mut BreakerRecord, file| {
+                let now = (self.clock)();
+                let breaker = record.resume(record.running(file)?, now)?;
+                let mut decision = breaker.admit(|| now).map(Permit::into_period);
+                record.keep(breaker.snapshot(now));
+                let is_probe = matches!(record.state, State::HalfOpen);
+                if decision.is_some() && is_probe && !record.take_place(file)? {
+                    decision = None;
+                }
+                let refusal = match breaker.state(now) {
+                    BreakerState::Open { until } => Refusal::Open(until.since(now)),
+                    _ => Refusal::Probing,
+                };
+                Ok((decision.ok_or(refusal), is_probe))
+            })?;
+        Ok(match decision {
+            Ok(period) => Admission::Permit(SharedPermit {
+                breaker: self.clone(),
+                period,
+                _place: is_probe.then_some(file),
+            }),
+            Err(refusal) => Admission::Refused(refusal),
+        })
+    }
+
+    fn change(&self, step: impl FnOnce(&Breaker, Time)) -> Result<(), String> {
+        record::change(&self.path, |record: &mut BreakerRecord, _| {
+            let now = (self.clock)();
+            // Whoever reports holds a place itself; how many others do changes nothing here.
+            let breaker = record.resume(1, now)?;
+            step(&breaker, now);
+            record.keep(breaker.snapshot(now));
+            Ok(())
+        })?;
+        Ok(())
+    }
+}
+
+impl SharedPermit {
+    /// The attempt succeeded.
+    pub(crate) fn succeeded(self) -> Result<(), String> {
+        self.breaker.change(|breaker, _| breaker.permit(self.period).succeeded())
+    }
+
+    /// The attempt failed.
+    pub(crate) fn failed(self) -> Result<(), String> {
+        self.breaker.change(|breaker, now| breaker.permit(self.period).failed(now))
+    }
+}
