@@ -1,8 +1,13 @@
 //! The command line: its verbs, its flags, and what they are told to say.
 
+#[cfg(unix)]
+use std::ffi::OsString;
+#[cfg(unix)]
+use std::path::PathBuf;
+
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, Command, Parser, Subcommand, ValueEnum};
-use redial_policy::{Format, Kind, Notation, Target};
+use redial_policy::{Format, Kind, Notation, RuleSet, Target};
 
 /// How many delays are shown at most: what is beyond them is not read by anybody.
 const SHOWN_MAX: i64 = 100_000;
@@ -40,8 +45,23 @@ fn diagnostics() -> Vec<&'static str> {
     Kind::all().map(Kind::name).collect()
 }
 
+fn rule_sets() -> Vec<&'static str> {
+    RuleSet::names().collect()
+}
+
 fn verbs() -> Vec<&'static str> {
-    vec!["plan", "check", "explain", "convert", "completions", "man", "help"]
+    vec![
+        "run",
+        "plan",
+        "check",
+        "explain",
+        "convert",
+        "classify",
+        "report",
+        "completions",
+        "man",
+        "help",
+    ]
 }
 
 fn topics() -> Vec<&'static str> {
@@ -58,6 +78,7 @@ fn topics() -> Vec<&'static str> {
     max_term_width = 100,
     after_help = "\
 Examples:
+  redial run -n 5 -- curl -fsS https://example.com/
   redial plan --with 'retry: 4, delay: 100ms, backoff: exponential, jitter: full'
   redial check retries.yaml
   redial convert --to rust --policy retries.yaml#fetch
@@ -79,6 +100,9 @@ pub(crate) struct Cli {
 /// What redial can be asked to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Run a command under a policy, until it succeeds or the policy gives up
+    #[cfg(unix)]
+    Run(Box<Run>),
     /// Show the schedule that a policy would sleep; nothing runs
     Plan(Plan),
     /// Say what is wrong with policies, where, and what would be right
@@ -87,6 +111,8 @@ pub(crate) enum Verb {
     Explain(Explain),
     /// Write a policy in another notation, and name what was lost
     Convert(Convert),
+    /// Say what became of runs, from the logs of their events
+    Report(Report),
     /// Print the completions of a shell
     Completions(Completions),
     /// Print the manual page
@@ -224,6 +250,161 @@ impl PolicyFlags {
     }
 }
 
+/// `redial run`
+#[cfg(unix)]
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  redial run -- curl -fsS https://example.com/
+  redial run -n 5 -d 500ms -t 10s --rules curl -- curl -fsS https://example.com/
+  redial run --policy retries.yaml#fetch --events run.ndjson -- ./fetch
+  redial run --stop-on exit:2 --retry-on 'exit:1 & stderr:/reset by peer/' -- make deploy
+  redial run --delay-from 'stderr:/retry after (\\d+ ?[a-z]*)/' -- ./api-call
+  make data | redial run --output hold -- ./upload > receipt
+
+The command gets REDIAL_ATTEMPT, REDIAL_ATTEMPTS, REDIAL_LAST_EXIT, REDIAL_RUN_ID, and \
+                  REDIAL_CONTROL, a file in which it may write `retry-after 30s` or `stop`.
+
+Exit codes: 0 success; the command's own where it gave up; 75 refused, the breaker is open; 124 \
+                  the last attempt was cut by the timeout or the deadline; 125 bad usage; 126 not \
+                  executable; 127 not found; 128+n the command died of signal n; 1 where a failure \
+                  has the code 0, and with --flaky fail. A signal to redial ends the command, and \
+                  then redial by the same signal.")]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlags,
+    /// Sleep what a call with this seed sleeps: what `redial plan --seed` shows
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Policy")]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) rules: RuleFlags,
+    /// The longest delay that the command may ask for; it is not run again for a longer one
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "2min",
+        allow_hyphen_values = true,
+        help_heading = "Rules"
+    )]
+    pub(crate) max_retry_after: String,
+
+    /// Where the command has its standard input from
+    #[arg(long, value_name = "WHAT", default_value = "auto", help_heading = "Streams")]
+    pub(crate) stdin: Stdin,
+    /// What becomes of the standard output of an attempt
+    #[arg(long, value_name = "WHAT", default_value = "stream", help_heading = "Streams")]
+    pub(crate) output: Held,
+
+    /// How long after TERM a command that is cut is killed
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "5s",
+        allow_hyphen_values = true,
+        help_heading = "Processes"
+    )]
+    pub(crate) kill_after: String,
+    /// Share one retry budget with every process that names this file
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Processes")]
+    pub(crate) budget: Option<PathBuf>,
+    /// Share one circuit breaker with every process that names this file
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Processes")]
+    pub(crate) breaker: Option<PathBuf>,
+
+    /// Write what happens, as it happens, one JSON object a line; - is standard output
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Reports")]
+    pub(crate) events: Option<String>,
+    /// Write a report at the end: a .json, .md or .xml (JUnit) file
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Reports")]
+    pub(crate) report: Option<PathBuf>,
+    /// What a success is that was not the first attempt's [default: pass; warn in a GitHub workflow]
+    #[arg(long, value_name = "WHAT", help_heading = "Reports")]
+    pub(crate) flaky: Option<Flaky>,
+    /// When to draw signs and a countdown
+    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Reports")]
+    pub(crate) progress: Progress,
+    /// Say nothing but errors
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Reports")]
+    pub(crate) quiet: bool,
+    /// Say more: every attempt, the seed, what a rule saw
+    #[arg(short, long, help_heading = "Reports")]
+    pub(crate) verbose: bool,
+    /// Print the command, the policy and the rules; run nothing
+    #[arg(long, help_heading = "Reports")]
+    pub(crate) dry_run: bool,
+
+    /// The command and its arguments; everything from here on is its own
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, value_hint = clap::ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Which outcomes are a success, which are worth another attempt, and which are not.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Rules")]
+pub(crate) struct RuleFlags {
+    /// What is a success, in the place of exit code 0
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) success_on: Vec<String>,
+    /// Which failures are final
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) stop_on: Vec<String>,
+    /// Which failures are worth another attempt; without it all are
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) retry_on: Vec<String>,
+    /// A set that knows the failures of a program, or a file with one; see redial help rules
+    #[arg(long, value_name = "NAME|FILE", value_parser = Offered(rule_sets), hide_possible_values = true)]
+    pub(crate) rules: Vec<String>,
+    /// Where the command says how long to wait, such as 'stderr:/retry after (\\d+)/'
+    #[arg(long, value_name = "STREAM:/RE/")]
+    pub(crate) delay_from: Vec<String>,
+}
+
+/// Where the command has its standard input from.
+#[cfg(unix)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Stdin {
+    /// A terminal as it is, a file from its start, a pipe again for each attempt
+    Auto,
+    /// As it is: the next attempt gets what the last one left
+    Inherit,
+    /// Nothing
+    Null,
+}
+
+/// What becomes of standard output.
+#[cfg(unix)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Held {
+    /// It comes out as it is written
+    Stream,
+    /// That of the final attempt comes out at the end, once
+    Hold,
+}
+
+/// What a success is that took more than one attempt.
+#[cfg(unix)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Flaky {
+    /// A success
+    Pass,
+    /// A success, with a warning
+    Warn,
+    /// A failure, exit code 1
+    Fail,
+}
+
+/// When to draw what moves.
+#[cfg(unix)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Progress {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
 /// `redial plan`
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -278,7 +459,7 @@ pub(crate) struct Check {
     pub(crate) dialect: Option<Dialect>,
     /// How to say it
     #[arg(long, value_name = "FORMAT", default_value = "human")]
-    pub(crate) format: Report,
+    pub(crate) format: CheckFormat,
     /// Let a warning fail the check too
     #[arg(long)]
     pub(crate) deny_warnings: bool,
@@ -289,7 +470,7 @@ pub(crate) struct Check {
 
 /// How findings are said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Report {
+pub(crate) enum CheckFormat {
     /// Drawn, for people
     Human,
     /// One JSON object
@@ -384,6 +565,29 @@ impl From<WrittenAs> for Format {
             WrittenAs::Json => Self::Json,
         }
     }
+}
+
+/// `redial report`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  redial report events.ndjson
+  redial report --format md events.ndjson
+  redial report --output report.xml events.ndjson     JUnit, for a CI server
+
+A run is flaky if it succeeded, and not at once. The flake rate is the share of flaky runs in those \
+                  that succeeded or failed; runs that were cancelled, refused or killed are not in \
+                  it. Lines that cannot be read are counted on standard error and left out.")]
+pub(crate) struct Report {
+    /// Logs that `redial run --events` wrote; - is standard input
+    #[arg(value_name = "EVENTS", required = true, value_hint = clap::ValueHint::FilePath)]
+    pub(crate) events: Vec<String>,
+    /// How to say it [default: by the ending of the output file, or table]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<crate::report::Format>,
+    /// Write the report to this file; - is standard output
+    #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) output: Option<String>,
 }
 
 /// `redial completions`

@@ -3,7 +3,7 @@
 use redial_policy::{Diagnostic, Notation, fix, read};
 use serde::Serialize;
 
-use crate::args::{Check, Report};
+use crate::args::{Check, CheckFormat};
 use crate::draw::{Lines, Position, draw};
 use crate::output::{Failure, REFUSED, count, print, print_error, print_note, replace_file};
 use crate::source::Source;
@@ -38,15 +38,15 @@ pub(crate) fn run(check: &Check) -> Result<u8, Failure> {
         }
     }
     match check.format {
-        Report::Human if summary.files == 0 => {}
-        Report::Human => print_note(&format!("{}\n", summary.words())),
-        Report::Json => {
+        CheckFormat::Human if summary.files == 0 => {}
+        CheckFormat::Human => print_note(&format!("{}\n", summary.words())),
+        CheckFormat::Json => {
             let all =
                 Reports { files: reports, errors: summary.errors, warnings: summary.warnings };
             let json = serde_json::to_string_pretty(&all).map_err(|error| error.to_string())?;
             print(&format!("{json}\n"))?;
         }
-        Report::Github => {}
+        CheckFormat::Github => {}
     }
     Ok(summary.exit_code(check.deny_warnings))
 }
@@ -136,7 +136,7 @@ fn report(
     summary.errors += found.iter().filter(|found| !found.is_warning()).count();
     let lines = Lines::new(&source.text);
     match check.format {
-        Report::Human => {
+        CheckFormat::Human => {
             for found in found.iter().take(DRAWN_MAX) {
                 let drawn = draw(source, &lines, found);
                 // Standard output is for the fixed text then.
@@ -152,11 +152,11 @@ fn report(
                 ));
             }
         }
-        Report::Github => {
+        CheckFormat::Github => {
             let annotations = found.iter().map(|found| annotation(source, &lines, found));
             print(&annotations.collect::<String>())?;
         }
-        Report::Json => reports.push(FileReport {
+        CheckFormat::Json => reports.push(FileReport {
             file: source.name.clone(),
             policies: document.policies().len(),
             diagnostics: found.iter().map(|found| Finding::new(&lines, found)).collect(),

@@ -1,6 +1,6 @@
 //! The program `redial`: retry policies you can read, check, see, and translate.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod args;
 mod check;
@@ -8,13 +8,18 @@ mod choose;
 mod convert;
 mod draw;
 mod duration;
+mod events;
 mod explain;
 mod help;
 mod output;
 mod plan;
 mod preview;
+mod report;
 #[cfg(unix)]
-#[allow(dead_code, unused_imports, reason = "`redial run` is to use it")]
+mod rules;
+#[cfg(unix)]
+mod run;
+#[cfg(unix)]
 mod shared;
 mod source;
 mod text;
@@ -28,7 +33,7 @@ use crate::args::{Cli, Verb};
 use crate::output::{Failure, print_error};
 
 fn main() -> ExitCode {
-    match run() {
+    match answer() {
         Ok(code) => ExitCode::from(code),
         Err(Failure::Told(code)) => ExitCode::from(code),
         // Whoever read our output has read enough.
@@ -40,7 +45,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<u8, Failure> {
+fn answer() -> Result<u8, Failure> {
     let matches = match Cli::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return usage(&error),
@@ -49,10 +54,13 @@ fn run() -> Result<u8, Failure> {
     cli.color.apply();
     let verb = matches.subcommand().map(|(_, matches)| matches);
     match cli.verb {
+        #[cfg(unix)]
+        Verb::Run(arguments) => run::run(&arguments, verb),
         Verb::Plan(plan) => preview::run(&plan, verb),
         Verb::Check(check) => check::run(&check),
         Verb::Explain(explain) => explain::run(&explain),
         Verb::Convert(convert) => convert::run(&convert, verb),
+        Verb::Report(report) => report::run(&report),
         Verb::Completions(completions) => help::completions(&completions),
         Verb::Man(man) => help::man(&man),
         Verb::Help(help) => help::run(&help),

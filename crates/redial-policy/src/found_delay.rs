@@ -17,7 +17,7 @@ const UNITS: [(&[&str], &str, usize); 7] = [
 ];
 
 /// Seconds, unless there are units. What is too long for the core is as long as it can be.
-pub(crate) fn read(text: &str) -> Option<Duration> {
+pub fn read(text: &str) -> Option<Duration> {
     let text = text.trim().trim_end_matches(['.', ',', ';']).to_lowercase();
     let mut clause = String::from("timeout: ");
     let mut rest = text.as_str();

@@ -66,6 +66,7 @@ pub use convert::{Converted, Loss, Target, convert, convert_to_file};
 pub use diagnostic::{Diagnostic, Fix, Kind, Span};
 pub use document::{Document, Entry, Format, Notation, TEXT_MAX, read};
 pub use fix::fix;
+pub use found_delay::read as dictated;
 pub use matcher::Matcher;
 pub use overlay::overlay_clause as overlay;
 pub use plan::{Plan, Row, Total};

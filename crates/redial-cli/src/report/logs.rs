@@ -1,0 +1,141 @@
+//! The logs of runs, read line by line: whatever else is in them is counted and left out.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+
+use serde::Deserialize;
+
+use super::collector::Collector;
+use crate::events::{Line, VERSION};
+use crate::output::{Failure, count, print_note};
+use crate::visible::visible;
+
+/// A longer line is no event, or one that nobody can have meant.
+const LINE_MAX: usize = 4 << 20;
+
+/// The events that this version knows. Later ones may have more, and those are no mistake.
+const TYPES: [&str; 6] =
+    ["run.start", "attempt.start", "attempt.end", "decision", "signal", "run.end"];
+
+/// Reads a file, or standard input for `-`, and says what of it could not be read.
+pub(super) fn read(name: &str, collector: &mut Collector) -> Result<(), Failure> {
+    let log = match name {
+        "-" => read_lines(io::stdin().lock(), collector),
+        name => File::open(name)
+            .and_then(|file| read_lines(BufReader::with_capacity(1 << 16, file), collector)),
+    };
+    let name = if name == "-" { "standard input" } else { name };
+    let log = log.map_err(|error| format!("cannot read {name}: {error}"))?;
+    if log.events == 0 {
+        return Err(Failure::Message(log.nothing(name)));
+    }
+    for note in log.notes(name) {
+        print_note(&format!("{}\n", visible(&note)));
+    }
+    Ok(())
+}
+
+/// What was found in a file.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Log {
+    events: usize,
+    unreadable: usize,
+    /// The number of the first line that could not be read.
+    first_unreadable: Option<usize>,
+    other_version: usize,
+}
+
+impl Log {
+    fn notes(&self, name: &str) -> Vec<String> {
+        let mut notes = Vec::new();
+        match (self.unreadable, self.first_unreadable) {
+            (1, Some(line)) => {
+                notes.push(format!("1 line of {name} could not be read: line {line}"));
+            }
+            (lines, Some(first)) => notes.push(format!(
+                "{lines} lines of {name} could not be read, the first is line {first}"
+            )),
+            (_, None) => {}
+        }
+        if self.other_version > 0 {
+            let lines = count(self.other_version, "line");
+            notes.push(format!("{lines} of {name} left out: not of version {VERSION}"));
+        }
+        notes
+    }
+
+    fn nothing(&self, name: &str) -> String {
+        let notes = self.notes(name);
+        let why = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+        format!("there is no event in {name}{why}; `redial run --events FILE` writes them")
+    }
+}
+
+fn read_lines(mut reader: impl BufRead, collector: &mut Collector) -> io::Result<Log> {
+    let mut log = Log::default();
+    let mut bytes = Vec::new();
+    for number in 1.. {
+        bytes.clear();
+        if reader.by_ref().take(LINE_MAX as u64 + 1).read_until(b'\n', &mut bytes)? == 0 {
+            break;
+        }
+        let content = if bytes.len() > LINE_MAX && bytes.last() != Some(&b'\n') {
+            reader.skip_until(b'\n')?;
+            Content::Unreadable
+        } else {
+            Content::of(&bytes)
+        };
+        match content {
+            Content::Event(line) => {
+                collector.add(&line);
+                log.events += 1;
+            }
+            Content::Nothing => {}
+            Content::OtherVersion => log.other_version += 1,
+            Content::Unreadable => {
+                log.unreadable += 1;
+                log.first_unreadable.get_or_insert(number);
+            }
+        }
+    }
+    Ok(log)
+}
+
+/// What a line holds.
+enum Content {
+    Event(Box<Line>),
+    /// It is blank, or an event of which only later versions know.
+    Nothing,
+    OtherVersion,
+    Unreadable,
+}
+
+impl Content {
+    fn of(bytes: &[u8]) -> Self {
+        // Some editors begin a file with it.
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        if bytes.trim_ascii().is_empty() {
+            return Self::Nothing;
+        }
+        match serde_json::from_slice::<Line>(bytes) {
+            Ok(line) if line.v == VERSION => Self::Event(Box::new(line)),
+            Ok(_) => Self::OtherVersion,
+            Err(_) => Self::of_stranger(bytes),
+        }
+    }
+
+    fn of_stranger(bytes: &[u8]) -> Self {
+        /// What the lines of every version have.
+        #[derive(Deserialize)]
+        struct Head {
+            v: u64,
+            #[serde(rename = "type")]
+            kind: String,
+        }
+        match serde_json::from_slice::<Head>(bytes) {
+            Ok(head) if head.v != u64::from(VERSION) => Self::OtherVersion,
+            Ok(head) if !TYPES.contains(&head.kind.as_str()) => Self::Nothing,
+            _ => Self::Unreadable,
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The rules that the flags name, for whatever runs or judges a command.
+
+use redial_policy::{Entry, RuleSet, Rules};
+
+use crate::args::RuleFlags;
+use crate::draw::{Lines, draw};
+use crate::output::{Failure, REFUSED, print_note};
+use crate::source::Source;
+
+pub(crate) fn rules(flags: &RuleFlags, entry: &Entry) -> Result<Rules, Failure> {
+    let mut rules = Rules::default();
+    for (flag, texts, add) in [
+        ("--success-on", &flags.success_on, Rules::success_on as fn(&mut Rules, &str) -> _),
+        ("--stop-on", &flags.stop_on, Rules::stop_on),
+        ("--retry-on", &flags.retry_on, Rules::retry_on),
+        ("--delay-from", &flags.delay_from, Rules::delay_from),
+    ] {
+        for text in texts {
+            add(&mut rules, text)
+                .map_err(|error| Failure::Message(format!("{flag} '{text}': {error}")))?;
+        }
+    }
+    rules.policy(&entry.retry_on, &entry.stop_on);
+    for name in &flags.rules {
+        rules.set(set(name)?);
+    }
+    Ok(rules)
+}
+
+/// One of the sets that redial brings, or a file of the user's.
+fn set(name: &str) -> Result<RuleSet, Failure> {
+    if let Some(set) = RuleSet::named(name) {
+        return Ok(set);
+    }
+    let looks_like_file = name.contains(['/', '.']) || std::path::Path::new(name).exists();
+    if !looks_like_file {
+        let names = RuleSet::names().collect::<Vec<_>>().join(", ");
+        let meant = RuleSet::nearest(name).map(|meant| format!("did you mean `{meant}`? "));
+        return Err(Failure::Message(format!(
+            "--rules: there is no set `{name}`; {}there are {names}, and files such as ./own.toml",
+            meant.unwrap_or_default(),
+        )));
+    }
+    let source = Source::open(name, None).map_err(|error| format!("--rules: {error}"))?;
+    RuleSet::read(&source.text, source.format).map_err(|found| {
+        let lines = Lines::new(&source.text);
+        for found in &found {
+            print_note(&draw(&source, &lines, found));
+        }
+        Failure::Told(REFUSED)
+    })
+}

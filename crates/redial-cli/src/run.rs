@@ -1,0 +1,166 @@
+//! `redial run`: any command under a policy.
+//!
+//! Everything is read and checked here before anything runs; `course` is the run itself.
+
+mod clock;
+mod control;
+mod countdown;
+mod course;
+mod ending;
+mod github;
+mod input;
+mod log;
+mod relay;
+mod say;
+mod signals;
+mod spawn;
+mod store;
+mod streams;
+mod supervisor;
+mod terminal;
+mod tree;
+
+use std::ffi::OsString;
+use std::hash::{BuildHasher, RandomState};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, SystemTime};
+
+use clap::ArgMatches;
+use nix::sys::signal::Signal;
+use redial_core::Limits;
+use redial_policy::Rules;
+
+use self::clock::Clock;
+use self::course::{Course, End, Job};
+use self::log::Log;
+use self::say::{Level, Say};
+use self::supervisor::Supervisor;
+use crate::args;
+use crate::choose::{Chosen, chosen, only};
+use crate::duration::human;
+use crate::output::{Failure, print};
+use crate::report;
+use crate::rules::rules;
+use crate::shared::{SharedBreaker, SharedBudget};
+use crate::visible::visible;
+
+pub(crate) fn run(arguments: &args::Run, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
+    let clock = Clock::start();
+    let chosen = only(chosen(&arguments.policy, matches, false)?)?;
+    let rules = rules(&arguments.rules, &chosen.entry)?;
+    let max_retry_after = duration("--max-retry-after", &arguments.max_retry_after)?;
+    let kill_after = duration("--kill-after", &arguments.kill_after)?;
+    let format = arguments.report.as_deref().map(report::Format::of).transpose()?;
+    if arguments.dry_run {
+        return print(&resolved(arguments, &chosen, &rules)).map(|()| 0);
+    }
+    if arguments.budget.is_some() && arguments.budget == arguments.breaker {
+        return Err(Failure::from("--budget and --breaker need a file each"));
+    }
+    let budget = arguments.budget.as_deref().map(SharedBudget::open).transpose()?;
+    let breaker = arguments.breaker.as_deref().map(SharedBreaker::open).transpose()?;
+    let run = run_id();
+    let collector = format.map(|_| report::Collector::default());
+    let log = Log::open(&run, arguments.events.as_deref(), collector)?;
+    let supervisor = Supervisor::new(clock, log, kill_after)
+        .map_err(|error| Failure::Message(format!("cannot watch for signals: {error}")))?;
+    let level = match (arguments.quiet, arguments.verbose) {
+        (true, _) => Level::Quiet,
+        (false, true) => Level::Verbose,
+        (false, false) => Level::Normal,
+    };
+    let job = Job {
+        words: &arguments.command,
+        command: shell_words(&arguments.command),
+        policy: chosen.policy,
+        clause: chosen.entry.canonical().unwrap_or(chosen.entry.clause),
+        timeout: chosen.entry.timeout,
+        rules,
+        limits: Limits::new().max_retry_after(max_retry_after),
+        seed: arguments.seed.unwrap_or_else(word),
+        stdin: arguments.stdin,
+        hold: arguments.output == args::Held::Hold,
+        flaky: arguments.flaky,
+        run,
+        budget,
+        breaker,
+    };
+    let say = Say::new(level, arguments.progress);
+    let mut course = Course::new(&job, supervisor, say);
+    let end = course.run()?;
+    if let (Some(path), Some(format)) = (&arguments.report, format) {
+        course.report(path, format);
+    }
+    drop(course);
+    Ok(match end {
+        End::Code(code) => code,
+        End::Signal(signal) => die(signal),
+    })
+}
+
+/// Ends redial as the signal does, so that shells and scripts see it and stop.
+fn die(signal: Signal) -> u8 {
+    // The core of interest is the command's.
+    let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Core, none);
+    signals::suffer(signal);
+    (128 + signal as i32) as u8
+}
+
+/// A duration of a flag.
+fn duration(flag: &str, text: &str) -> Result<Duration, Failure> {
+    redial_policy::dictated(text).ok_or_else(|| {
+        Failure::Message(format!(
+            "{flag}: `{text}` is not a duration; use one such as 500ms or 1m30s"
+        ))
+    })
+}
+
+/// What `--dry-run` prints: all that was resolved, and nothing else happens.
+fn resolved(arguments: &args::Run, chosen: &Chosen, rules: &Rules) -> String {
+    let mut text = format!("command  {}\n", visible(&shell_words(&arguments.command)));
+    let clause = chosen.entry.canonical();
+    text += &format!("policy   {}\n", visible(clause.as_deref().unwrap_or(&chosen.entry.clause)));
+    if let Some(timeout) = chosen.entry.timeout {
+        text += &format!("timeout  {} for each attempt\n", human(timeout));
+    }
+    for (at, rule) in rules.describe().iter().enumerate() {
+        let heading = if at == 0 { "rules" } else { "" };
+        text += &format!("{heading:<9}{}\n", visible(rule));
+    }
+    text
+}
+
+/// The words of a command as a shell would take them.
+fn shell_words(words: &[OsString]) -> String {
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    report::command(&words)
+}
+
+/// A name for the run that sorts by time: 48 bits of milliseconds and 80 of chance, in the 26
+/// characters of a ULID.
+fn run_id() -> String {
+    const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let chance = u128::from(word()) << 16 | u128::from(word() >> 48);
+    let id = since.as_millis() << 80 | chance;
+    (0..26).rev().map(|at| char::from(DIGITS[(id >> (5 * at) & 31) as usize])).collect()
+}
+
+/// A random word: the hash of anything under keys that the operating system made.
+fn word() -> u64 {
+    RandomState::new().hash_one(SystemTime::now())
+}
+
+/// A pipe that no command inherits: its end to read from, and its end to write to.
+fn pipe() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+    #[cfg(target_os = "linux")]
+    return rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let (read, write) = rustix::pipe::pipe()?;
+        rustix::io::fcntl_setfd(&read, rustix::io::FdFlags::CLOEXEC)?;
+        rustix::io::fcntl_setfd(&write, rustix::io::FdFlags::CLOEXEC)?;
+        Ok((read, write))
+    }
+}

@@ -1,0 +1,651 @@
+//! The course of a run: attempt after attempt, until one succeeds or the engine says stop.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use nix::sys::signal::Signal;
+use redial_core::{Call, Decision, Limits, Policy, SplitMix64, Stop, Time, Verdict};
+use redial_policy::{Ending, Fate, Judgement, Rules, Stream};
+
+use super::control::{Control, Wish};
+use super::ending::{self, Words};
+use super::github::{self, Severity};
+use super::input::Input;
+use super::say::{Say, Sign};
+use super::signals::short_name;
+use super::spawn::Command;
+use super::streams::Streams;
+use super::supervisor::Supervisor;
+use crate::args;
+use crate::duration::human;
+use crate::events::{
+    Action, AttemptEnd, AttemptStart, Attempts, Decided, DelaySource, Event, Outcome, RunEnd,
+    RunStart, Unlimited,
+};
+use crate::output::{Failure, replace_file};
+use crate::report;
+use crate::shared::{Admission, Refusal, SharedBreaker, SharedBudget, SharedPermit};
+
+/// The exit code of a run that a breaker refused.
+const REFUSED_BY_BREAKER: u8 = 75;
+/// The exit code of a flaky success where that is a failure.
+const FLAKY: u8 = 1;
+
+/// What is to be run, and how.
+pub(super) struct Job<'a> {
+    pub(super) words: &'a [OsString],
+    /// The words as a shell would take them.
+    pub(super) command: String,
+    pub(super) policy: Policy,
+    pub(super) clause: String,
+    pub(super) timeout: Option<Duration>,
+    pub(super) rules: Rules,
+    pub(super) limits: Limits<'static>,
+    pub(super) seed: u64,
+    pub(super) stdin: args::Stdin,
+    pub(super) hold: bool,
+    pub(super) flaky: Option<args::Flaky>,
+    pub(super) run: String,
+    pub(super) budget: Option<SharedBudget>,
+    pub(super) breaker: Option<SharedBreaker>,
+}
+
+/// How redial ends.
+#[derive(Clone, Copy)]
+pub(super) enum End {
+    Code(u8),
+    Signal(Signal),
+}
+
+/// Why a run stops without success.
+enum Reason {
+    /// The engine says so.
+    Stopped(Stop),
+    /// What the command reads could not be kept for another attempt.
+    InputLost(String),
+}
+
+impl Reason {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Stopped(stop) => stop.name(),
+            Self::InputLost(_) => "input-lost",
+        }
+    }
+}
+
+pub(super) struct Course<'j> {
+    job: &'j Job<'j>,
+    supervisor: Supervisor,
+    say: Say,
+    command: Command,
+    control: Option<Control>,
+    streams: Streams,
+    call: Call<Policy>,
+    random: SplitMix64,
+    attempts: u32,
+    last: Option<Ending>,
+    running: Duration,
+    waited: Duration,
+    /// How many attempts were cut by the timeout of each.
+    cut: u32,
+}
+
+/// One attempt, over.
+struct Attempt {
+    ending: Ending,
+    judgement: Judgement,
+    took: Duration,
+}
+
+impl<'j> Course<'j> {
+    pub(super) fn new(job: &'j Job<'j>, supervisor: Supervisor, say: Say) -> Self {
+        let only_once = job.policy.attempts() == Some(1);
+        Self {
+            command: Command::new(job.words),
+            control: Control::create(),
+            streams: Streams::new(Input::of(job.stdin, only_once), &job.rules),
+            call: Call::new(job.policy, Time::ZERO),
+            random: SplitMix64::new(job.seed),
+            attempts: 0,
+            last: None,
+            running: Duration::ZERO,
+            waited: Duration::ZERO,
+            cut: 0,
+            job,
+            supervisor,
+            say,
+        }
+    }
+
+    /// Runs it to its end.
+    pub(super) fn run(&mut self) -> Result<End, Failure> {
+        self.begin();
+        loop {
+            if let Some(signal) = self.supervisor.ended_by() {
+                return Ok(self.cancelled(signal));
+            }
+            let permit = match self.admitted() {
+                Ok(permit) => permit,
+                Err(refusal) => return Ok(self.refused(refusal)),
+            };
+            let attempt = self.attempt()?;
+            if let Some(signal) = self.supervisor.ended_by() {
+                return Ok(self.cancelled(signal));
+            }
+            self.report_to(permit, attempt.judgement.fate == Fate::Success);
+            if attempt.judgement.fate == Fate::Success {
+                return Ok(self.succeeded());
+            }
+            self.last = Some(attempt.ending);
+            if let Some(end) = self.failed(attempt) {
+                return Ok(end);
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        let job = self.job;
+        self.call.start_at(self.supervisor.clock.now());
+        self.supervisor.log.event(&self.supervisor.clock, || {
+            let cwd = std::env::current_dir().unwrap_or_default();
+            Event::RunStart(RunStart {
+                ts: humantime::format_rfc3339_micros(SystemTime::now()).to_string(),
+                argv: job.words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+                cwd: cwd.to_string_lossy().into_owned(),
+                pid: std::process::id(),
+                policy: job.clause.clone(),
+                attempts: attempts_of(&job.policy),
+                timeout_ns: job.timeout.map(nanos),
+                seed: job.seed,
+                rules: job.rules.describe(),
+            })
+        });
+        if let Some(budget) = &job.budget
+            && let Err(trouble) = budget.deposit()
+        {
+            self.say.warn(&trouble);
+        }
+        if self.say.is_verbose() {
+            self.say.detail(&format!("{} under {}", job.command, job.clause));
+            self.say.detail(&format!("run {}, seed {}", job.run, job.seed));
+        }
+    }
+
+    /// Leave of the breaker to run, where there is one. One that cannot be asked gives it.
+    fn admitted(&mut self) -> Result<Option<SharedPermit>, Refusal> {
+        let Some(breaker) = &self.job.breaker else { return Ok(None) };
+        match breaker.admit() {
+            Ok(Admission::Permit(permit)) => Ok(Some(permit)),
+            Ok(Admission::Refused(refusal)) => Err(refusal),
+            Err(trouble) => {
+                self.say.warn(&trouble);
+                Ok(None)
+            }
+        }
+    }
+
+    fn report_to(&mut self, permit: Option<SharedPermit>, success: bool) {
+        let reported = permit.map_or(Ok(()), |permit| match success {
+            true => permit.succeeded(),
+            false => permit.failed(),
+        });
+        if let Err(trouble) = reported {
+            self.say.warn(&trouble);
+        }
+    }
+
+    /// One attempt, from its start to the end of everything that a failure would leave behind.
+    fn attempt(&mut self) -> Result<Attempt, Failure> {
+        self.attempts = self.attempts.saturating_add(1);
+        let job = self.job;
+        let is_last = job.policy.attempts() == Some(self.attempts);
+        let cannot = |error| {
+            let reason = std::io::Error::from(error);
+            Failure::Message(format!(
+                "cannot make the streams of attempt {}: {reason}",
+                self.attempts
+            ))
+        };
+        let streams = self.streams.open(&job.rules, job.hold, is_last).map_err(cannot)?;
+        let started = self.supervisor.clock.now();
+        let times = self.supervisor.log.is_on().then(times_of_children);
+        let spawned = self.supervisor.start(&self.command, &self.variables(), &streams);
+        // The command has its ends now; while we had them too, nothing would ever be at its end.
+        drop(streams);
+        self.note_start(spawned.ok().map(|pid| pid.as_raw().unsigned_abs()));
+        let ending = match spawned {
+            Ok(pid) => {
+                self.say.detail(&format!("attempt {} is process {pid}", self.of()));
+                let timeout = job.timeout.map(|timeout| started.after(timeout));
+                let deadline = self.call.deadline(&job.limits);
+                let cut_at = [timeout, deadline].into_iter().flatten().min();
+                let ended = self.supervisor.attend(&mut self.streams, cut_at);
+                self.cut += u32::from(ended.timed_out && timeout.is_some() && cut_at == timeout);
+                ending::of_status(ended.status, ended.timed_out)
+            }
+            Err(error) => {
+                self.streams.close();
+                if self.attempts == 1 {
+                    let program = job.words[0].to_string_lossy();
+                    self.say.detail(&format!("cannot start {program}: {}", error.desc()));
+                }
+                ending::of_error(error)
+            }
+        };
+        let took = self.supervisor.clock.now().since(started);
+        self.running += took;
+        if let Some(trouble) = self.streams.broken() {
+            self.say.warn(&trouble);
+        }
+        let judgement = job.rules.judge(&ending, &mut self.streams.watch);
+        self.note_end(&ending, &judgement, took, times);
+        let leaves = judgement.fate == Fate::Success && self.supervisor.ended_by().is_none();
+        if !leaves && self.supervisor.sweep(&mut self.streams) {
+            self.say.warn("a process that the command left behind could not be killed");
+        }
+        Ok(Attempt { ending, judgement, took })
+    }
+
+    /// What the command is told.
+    fn variables(&self) -> Vec<(&'static str, String)> {
+        let mut variables = vec![
+            ("REDIAL_ATTEMPT", self.attempts.to_string()),
+            ("REDIAL_ATTEMPTS", attempts_of(&self.job.policy).to_string()),
+            ("REDIAL_RUN_ID", self.job.run.clone()),
+        ];
+        if let Some(last) = &self.last {
+            variables.push(("REDIAL_LAST_EXIT", ending::code(last).to_string()));
+        }
+        if let Some(control) = &self.control {
+            variables.push(("REDIAL_CONTROL", control.path().to_string_lossy().into_owned()));
+        }
+        variables
+    }
+
+    /// What becomes of a failure: a wait, after which this comes back with nothing; or the end.
+    fn failed(&mut self, attempt: Attempt) -> Option<End> {
+        let (verdict, rule, source) = self.verdict(&attempt.judgement);
+        let now = self.supervisor.clock.now();
+        let decision =
+            self.call.failed_under(&self.job.limits, || now, || verdict, &mut self.random);
+        let delay = match decision {
+            Decision::Stop(stop) => {
+                return Some(self.gave_up(&attempt, &Reason::Stopped(stop), rule));
+            }
+            Decision::Wait(delay) => delay,
+        };
+        if let Some(trouble) = self.streams.input.lost().map(str::to_owned) {
+            return Some(self.gave_up(&attempt, &Reason::InputLost(trouble), rule));
+        }
+        if !self.paid() {
+            return Some(self.gave_up(&attempt, &Reason::Stopped(Stop::Budget), rule));
+        }
+        self.decided(Action::Retry, rule.clone(), None, Some((delay, source)));
+        self.streams.close();
+        self.wait(&attempt, rule, delay, source);
+        if self.supervisor.ended_by().is_some()
+            && let Some(budget) = &self.job.budget
+            && let Err(trouble) = budget.refund()
+        {
+            self.say.warn(&trouble);
+        }
+        None
+    }
+
+    /// What the rules and the command itself say of a failure.
+    fn verdict(&mut self, judgement: &Judgement) -> (Verdict, Option<String>, DelaySource) {
+        let wish = self.control.as_ref().map_or(Ok(None), Control::take);
+        match wish {
+            Ok(Some(Wish::Stop)) => {
+                let rule = "the command wrote `stop` to REDIAL_CONTROL".to_owned();
+                return (Verdict::Stop, Some(rule), DelaySource::Control);
+            }
+            Ok(Some(Wish::RetryAfter(delay))) => {
+                let rule = format!("the command asked for {} in REDIAL_CONTROL", human(delay));
+                return (Verdict::RetryAfter(delay), Some(rule), DelaySource::Control);
+            }
+            Ok(None) => {}
+            Err(reason) => self.say.warn(&format!("REDIAL_CONTROL: {reason}")),
+        }
+        if let Some(found) = &judgement.bad_delay {
+            self.say.warn(&format!("--delay-from found `{found}`, which is not a duration"));
+        }
+        let verdict = match (judgement.fate, judgement.delay) {
+            (Fate::Stop, _) => Verdict::Stop,
+            (_, Some(delay)) => {
+                return (
+                    Verdict::RetryAfter(delay),
+                    judgement.rule.clone(),
+                    DelaySource::DelayFrom,
+                );
+            }
+            _ => Verdict::Retry,
+        };
+        (verdict, judgement.rule.clone(), DelaySource::Backoff)
+    }
+
+    /// Whether the shared budget pays for a retry. One that cannot be asked pays.
+    fn paid(&mut self) -> bool {
+        let Some(budget) = &self.job.budget else { return true };
+        budget.withdraw().unwrap_or_else(|trouble| {
+            self.say.warn(&trouble);
+            true
+        })
+    }
+
+    fn wait(
+        &mut self,
+        attempt: &Attempt,
+        rule: Option<String>,
+        delay: Duration,
+        source: DelaySource,
+    ) {
+        let mut parts = vec![self.what_happened(attempt)];
+        parts.extend(rule);
+        let asked = match source {
+            DelaySource::Backoff => "",
+            DelaySource::DelayFrom | DelaySource::Control => ", as it asked",
+        };
+        parts.push(format!("retrying in {}{asked}", human(delay)));
+        parts.extend(self.what_is_left());
+        self.say.waiting(&self.of(), &parts, delay);
+        self.tell_trouble();
+        let from = self.supervisor.clock.now();
+        let until = from.after(delay);
+        // Once at least, so that a signal is seen also where there is no delay.
+        loop {
+            let left = until.since(self.supervisor.clock.now());
+            let turn = self.say.tick(left).map_or(left, |tick| tick.min(left));
+            self.supervisor.wait(self.supervisor.clock.now().after(turn));
+            if self.supervisor.clock.now() >= until || self.supervisor.ended_by().is_some() {
+                break;
+            }
+        }
+        self.waited += self.supervisor.clock.now().since(from);
+        self.say.waited();
+    }
+
+    /// `exit 28 after 2.1s`
+    fn what_happened(&self, attempt: &Attempt) -> String {
+        let words = Words(&attempt.ending);
+        match attempt.ending {
+            Ending::NotFound | Ending::NotExecutable => {
+                format!("{}: {words}", self.job.words[0].to_string_lossy())
+            }
+            _ => format!("{words} after {}", human(attempt.took)),
+        }
+    }
+
+    fn what_is_left(&self) -> Option<String> {
+        let attempts =
+            self.job.policy.attempts().map(|all| match all.saturating_sub(self.attempts) {
+                1 => "1 attempt left".to_owned(),
+                left => format!("{left} attempts left"),
+            });
+        let now = self.supervisor.clock.now();
+        let deadline = self.call.deadline(&self.job.limits);
+        let time = deadline.map(|at| format!("{} until the deadline", human(at.since(now))));
+        match (attempts, time) {
+            (Some(attempts), Some(time)) => Some(format!("{attempts}, {time}")),
+            (attempts, time) => attempts.or(time),
+        }
+    }
+
+    fn succeeded(&mut self) -> End {
+        self.publish();
+        let flaky = self.attempts > 1;
+        let as_failure = flaky && self.job.flaky == Some(args::Flaky::Fail);
+        let end = End::Code(if as_failure { FLAKY } else { 0 });
+        self.ended(Outcome::Succeeded, None, end);
+        if flaky {
+            let mut parts = vec![format!("succeeded, but flaky: {}", self.in_all())];
+            if as_failure {
+                parts.push("a failure by --flaky fail: exit 1".to_owned());
+            }
+            self.say.line(Sign::Flaky, &self.of(), &parts);
+            let on_github = github::is_here();
+            let warns = match self.job.flaky {
+                None => on_github,
+                Some(flaky) => flaky != args::Flaky::Pass,
+            };
+            let severity = if as_failure { Severity::Error } else { Severity::Warning };
+            let message = format!("flaky: succeeded on attempt {}, {}", self.of(), self.in_all());
+            if warns && on_github {
+                self.tell_github(severity, &message);
+            } else if warns {
+                self.say.warn(&format!("{} is {message}", self.job.command));
+            }
+        }
+        end
+    }
+
+    fn gave_up(&mut self, attempt: &Attempt, reason: &Reason, rule: Option<String>) -> End {
+        self.decided(Action::Stop, rule.clone(), Some(reason.name()), None);
+        self.publish();
+        let code = ending::code(&attempt.ending);
+        let mut parts = vec![self.what_happened(attempt)];
+        parts.push(match (reason, rule) {
+            (Reason::Stopped(Stop::Rejected), Some(rule)) => format!("not retried: {rule}"),
+            (Reason::Stopped(Stop::Rejected), None) => "not retried".to_owned(),
+            (Reason::Stopped(stop), _) => format!("gave up: {stop}"),
+            (Reason::InputLost(why), _) => {
+                format!("gave up: standard input could not be kept for another attempt: {why}")
+            }
+        });
+        if self.attempts > 1 {
+            parts.push(self.in_all());
+        }
+        parts.push(format!("exit {code}"));
+        let outcome = ending::outcome(&attempt.ending);
+        self.ended(outcome, Some(reason.name()), End::Code(code));
+        self.say.line(Sign::Failed, &self.of(), &parts);
+        if self.cut == self.attempts
+            && self.cut > 1
+            && let Some(timeout) = self.job.timeout
+        {
+            let timeout = human(timeout);
+            let hint = format!(
+                "all {} attempts were cut at {timeout}: is --timeout {timeout} too short?",
+                self.cut
+            );
+            self.say.line(Sign::Note, "", &[hint]);
+        }
+        if github::is_here() {
+            self.tell_github(
+                Severity::Error,
+                &format!("attempt {}: {}", self.of(), parts.join("; ")),
+            );
+        }
+        End::Code(code)
+    }
+
+    fn refused(&mut self, refusal: Refusal) -> End {
+        let reason = Stop::BreakerOpen;
+        self.decided(Action::Stop, None, Some(reason.name()), None);
+        self.publish();
+        let (outcome, code) = match &self.last {
+            Some(last) => (ending::outcome(last), ending::code(last)),
+            None => (Outcome::Refused, REFUSED_BY_BREAKER),
+        };
+        self.ended(outcome, Some(reason.name()), End::Code(code));
+        let mut parts = vec![format!("the breaker is {refusal}")];
+        if self.last.is_none() {
+            parts.push("nothing was run".to_owned());
+        }
+        parts.push(format!("exit {code}"));
+        self.say.line(Sign::Failed, "", &parts);
+        if github::is_here() {
+            self.tell_github(Severity::Error, &parts.join("; "));
+        }
+        End::Code(code)
+    }
+
+    fn cancelled(&mut self, signal: Signal) -> End {
+        self.publish();
+        self.ended(Outcome::Cancelled, Some("signal"), End::Signal(signal));
+        self.say.detail(&format!("ended by {}", short_name(signal)));
+        End::Signal(signal)
+    }
+
+    /// Lets out what was held.
+    fn publish(&mut self) {
+        self.supervisor.publish(&mut self.streams);
+        if let Some(trouble) = self.streams.broken() {
+            self.say.warn(&trouble);
+        }
+    }
+
+    /// `8.3s in all, 2.5s of it waiting`
+    fn in_all(&self) -> String {
+        let all = self.supervisor.clock.now().since(self.call.started());
+        format!("{} in all, {} of it waiting", human(all), human(self.waited))
+    }
+
+    /// `3/5`
+    fn of(&self) -> String {
+        match self.job.policy.attempts() {
+            Some(all) => format!("{}/{all}", self.attempts),
+            None => format!("{}/∞", self.attempts),
+        }
+    }
+
+    fn note_start(&mut self, pid: Option<u32>) {
+        let (attempt, of) = (self.attempts, attempts_of(&self.job.policy));
+        self.supervisor.log.event(&self.supervisor.clock, || {
+            Event::AttemptStart(AttemptStart { attempt, of, pid })
+        });
+    }
+
+    fn note_end(
+        &mut self,
+        ending: &Ending,
+        judgement: &Judgement,
+        took: Duration,
+        before: Option<Times>,
+    ) {
+        let Some(before) = before else { return };
+        let after = times_of_children();
+        let cancelled = self.supervisor.ended_by().is_some();
+        let job = self.job;
+        let tail =
+            job.rules.watches(Stream::Stderr).then(|| self.streams.watch.tail(Stream::Stderr));
+        let attempt = self.attempts;
+        self.supervisor.log.event(&self.supervisor.clock, || {
+            let (exit, signal) = match ending {
+                Ending::Exit(code) => (Some(*code), None),
+                Ending::Signal { number, name } => {
+                    let name =
+                        if name.is_empty() { number.to_string() } else { (*name).to_owned() };
+                    (None, Some(name))
+                }
+                _ => (None, None),
+            };
+            Event::AttemptEnd(AttemptEnd {
+                attempt,
+                outcome: match judgement.fate {
+                    _ if cancelled => Outcome::Cancelled,
+                    Fate::Success => Outcome::Succeeded,
+                    _ => ending::outcome(ending),
+                },
+                exit,
+                signal,
+                duration_ns: nanos(took),
+                user_ns: nanos(after.user.saturating_sub(before.user)),
+                system_ns: nanos(after.system.saturating_sub(before.system)),
+                stderr_tail: tail,
+            })
+        });
+        self.tell_trouble();
+    }
+
+    fn decided(
+        &mut self,
+        action: Action,
+        rule: Option<String>,
+        reason: Option<&str>,
+        delay: Option<(Duration, DelaySource)>,
+    ) {
+        let attempt = self.attempts;
+        self.supervisor.log.event(&self.supervisor.clock, || {
+            Event::Decided(Decided {
+                attempt,
+                action,
+                rule,
+                reason: reason.map(str::to_owned),
+                delay_ns: delay.map(|(delay, _)| nanos(delay)),
+                delay_source: delay.map(|(_, source)| source),
+            })
+        });
+    }
+
+    fn ended(&mut self, outcome: Outcome, reason: Option<&str>, end: End) {
+        let (attempts, waited, running) = (self.attempts, self.waited, self.running);
+        let all = self.supervisor.clock.now().since(self.call.started());
+        let (exit, signal) = match end {
+            End::Code(code) => (Some(code), None),
+            End::Signal(signal) => (None, Some(short_name(signal).to_owned())),
+        };
+        self.supervisor.log.event(&self.supervisor.clock, || {
+            Event::RunEnd(RunEnd {
+                outcome,
+                reason: reason.map(str::to_owned),
+                attempts,
+                flaky: outcome == Outcome::Succeeded && attempts > 1,
+                exit,
+                signal,
+                waited_ns: nanos(waited),
+                running_ns: nanos(running),
+                duration_ns: nanos(all),
+            })
+        });
+        self.tell_trouble();
+    }
+
+    /// Writes the report of the run. One that cannot be written harms nobody.
+    pub(super) fn report(&mut self, path: &Path, format: report::Format) {
+        let Some(collector) = self.supervisor.log.collector.take() else { return };
+        let text = report::write(&collector.summary(), format);
+        if let Err(error) = replace_file(path, &text) {
+            self.say.warn(&format!("cannot write the report {}: {error}", path.display()));
+        }
+    }
+
+    fn tell_trouble(&mut self) {
+        if let Some(trouble) = self.supervisor.log.trouble() {
+            self.say.warn(&trouble);
+        }
+    }
+
+    fn tell_github(&mut self, severity: Severity, message: &str) {
+        if let Err(trouble) = github::tell(severity, &self.job.command, message) {
+            self.say.warn(&trouble);
+        }
+    }
+}
+
+fn attempts_of(policy: &Policy) -> Attempts {
+    policy.attempts().map_or(Attempts::Unlimited(Unlimited::Unlimited), Attempts::Limited)
+}
+
+/// What all children so far have taken of the processors.
+struct Times {
+    user: Duration,
+    system: Duration,
+}
+
+fn times_of_children() -> Times {
+    use nix::sys::resource::{UsageWho, getrusage};
+    let time = |time: nix::sys::time::TimeVal| {
+        Duration::new(time.tv_sec().unsigned_abs(), time.tv_usec().unsigned_abs() as u32 * 1000)
+    };
+    match getrusage(UsageWho::RUSAGE_CHILDREN) {
+        Ok(usage) => Times { user: time(usage.user_time()), system: time(usage.system_time()) },
+        Err(_) => Times { user: Duration::ZERO, system: Duration::ZERO },
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    duration.as_nanos().try_into().unwrap_or(u64::MAX)
+}

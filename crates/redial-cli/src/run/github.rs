@@ -1,0 +1,61 @@
+//! What a GitHub workflow shows of a run that was not clean: an annotation and a line of the
+//! step's summary.
+
+use std::io::Write;
+
+use crate::output::print_note;
+use crate::visible::visible;
+
+/// How loud the annotation is.
+#[derive(Clone, Copy)]
+pub(super) enum Severity {
+    Warning,
+    Error,
+}
+
+/// Whether redial runs in a step of a workflow.
+pub(super) fn is_here() -> bool {
+    std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+}
+
+/// Says what happened to `command`. Where the summary cannot be written, why.
+pub(super) fn tell(severity: Severity, command: &str, message: &str) -> Result<(), String> {
+    let (severity, sign) = match severity {
+        Severity::Warning => ("warning", "⚠️"),
+        Severity::Error => ("error", "❌"),
+    };
+    let message = visible(message);
+    let text = message.replace('%', "%25");
+    let title = visible(command).replace('%', "%25").replace(':', "%3A").replace(',', "%2C");
+    // The runner reads commands at the start of a line of either stream.
+    print_note(&format!("::{severity} title={title}::{text}\n"));
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
+        return Ok(());
+    };
+    let line = format!("{sign} {}: {}\n\n", code(command), escaped(&message));
+    let mut options = std::fs::OpenOptions::new();
+    let summary = options.append(true).create(true).open(&path);
+    summary.and_then(|mut summary| summary.write_all(line.as_bytes())).map_err(|error| {
+        format!("cannot write the step summary {}: {error}", path.to_string_lossy())
+    })
+}
+
+/// As code, whatever quotes it holds.
+fn code(text: &str) -> String {
+    let text = visible(text);
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let space = if longest > 0 { " " } else { "" };
+    format!("{fence}{space}{text}{space}{fence}")
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for character in text.chars() {
+        if "\\`*_{}[]<>()#+!|&~".contains(character) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}

@@ -1,0 +1,123 @@
+//! What happened, for machines: to the event log as it happens, and to the report at the end.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+
+use super::clock::Clock;
+use crate::events::{Event, Line, VERSION};
+use crate::report::Collector;
+
+pub(super) struct Log {
+    run: String,
+    sink: Option<Sink>,
+    pub(super) collector: Option<Collector>,
+}
+
+struct Sink {
+    name: String,
+    to: Destination,
+    /// A line stands there unfinished.
+    torn: bool,
+    /// Why a line is missing.
+    trouble: Option<String>,
+    told: bool,
+}
+
+enum Destination {
+    Stdout,
+    File(File),
+}
+
+impl Log {
+    /// A log to a file, or to standard output for `-`, and what is collected for a report.
+    pub(super) fn open(
+        run: &str,
+        events: Option<&str>,
+        collector: Option<Collector>,
+    ) -> Result<Self, String> {
+        let sink = events.map(Sink::open).transpose()?;
+        Ok(Self { run: run.to_owned(), sink, collector })
+    }
+
+    /// Whether anybody wants to know.
+    pub(super) fn is_on(&self) -> bool {
+        self.sink.is_some() || self.collector.is_some()
+    }
+
+    pub(super) fn event(&mut self, clock: &Clock, event: impl FnOnce() -> Event) {
+        if !self.is_on() {
+            return;
+        }
+        let t = clock.elapsed().as_secs_f64();
+        let line = Line { v: VERSION, run: self.run.clone(), t, event: event() };
+        if let Some(sink) = &mut self.sink {
+            sink.line(&line);
+        }
+        if let Some(collector) = &mut self.collector {
+            collector.add(&line);
+        }
+    }
+
+    /// Why the log is not whole: once, and only if it is not.
+    pub(super) fn trouble(&mut self) -> Option<String> {
+        let sink = self.sink.as_mut().filter(|sink| !sink.told)?;
+        let trouble = sink.trouble.take()?;
+        sink.told = true;
+        Some(format!("the event log {} is not whole: {trouble}", sink.name))
+    }
+}
+
+impl Sink {
+    fn open(name: &str) -> Result<Self, String> {
+        let to = match name {
+            "-" => Destination::Stdout,
+            _ => Destination::File(
+                open(name)
+                    .map_err(|reason| format!("--events: cannot write to {name}: {reason}"))?,
+            ),
+        };
+        Ok(Self { name: name.to_owned(), to, torn: false, trouble: None, told: false })
+    }
+
+    /// One write a line: whoever kills redial between two of them leaves whole lines.
+    fn line(&mut self, line: &Line) {
+        let mut bytes = Vec::with_capacity(256);
+        if self.torn {
+            bytes.push(b'\n');
+        }
+        if let Err(error) = serde_json::to_writer(&mut bytes, line) {
+            self.trouble = Some(error.to_string());
+            return;
+        }
+        bytes.push(b'\n');
+        let written = match &mut self.to {
+            Destination::Stdout => {
+                rustix::io::write(rustix::stdio::stdout(), &bytes).map_err(io::Error::from)
+            }
+            Destination::File(file) => file.write(&bytes),
+        };
+        match written {
+            Ok(length) if length == bytes.len() => self.torn = false,
+            Ok(length) => {
+                self.torn |= length > 0;
+                self.trouble = Some("a line was cut short".to_owned());
+            }
+            Err(error) => self.trouble = Some(error.to_string()),
+        }
+    }
+}
+
+/// A pipe that nobody reads is refused, and one that is read too slowly loses lines: the command
+/// waits for neither.
+fn open(name: &str) -> Result<File, String> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    options.open(name).map_err(|error| match error.raw_os_error() {
+        Some(code) if code == rustix::io::Errno::NXIO.raw_os_error() => {
+            "nobody reads from this pipe; start its reader first".to_owned()
+        }
+        _ => error.to_string(),
+    })
+}

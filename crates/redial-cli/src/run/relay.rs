@@ -1,0 +1,190 @@
+//! An output stream of the command that redial stands in: it is looked at, or held back.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use redial_policy::{Stream, Watch};
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+
+use super::store::Store;
+use super::terminal;
+
+/// What is read at once.
+const CHUNK: usize = 1 << 16;
+/// What a pipe takes without blocking when it says that it takes something.
+const ATOMIC: usize = 4096;
+
+/// The way of one stream through redial, for one attempt.
+pub(super) struct Relay {
+    stream: Stream,
+    source: Source,
+    /// Where the bytes are kept until the last attempt is known, if they are held.
+    held: Option<Store>,
+    /// What was read and not yet written.
+    pending: Vec<u8>,
+    written: usize,
+    /// What must still be read although the command is gone.
+    owed: u64,
+    /// Why nothing can be written any more.
+    broken: Option<Errno>,
+}
+
+enum Source {
+    Command(OwnedFd),
+    /// What was held comes out.
+    Store {
+        store: Store,
+        position: u64,
+    },
+    Over,
+}
+
+impl Relay {
+    /// The relay, and what the command gets as its stream.
+    pub(super) fn open(stream: Stream, hold: bool) -> rustix::io::Result<(Self, OwnedFd)> {
+        let original = ours(stream);
+        let (from, theirs) = if rustix::termios::isatty(original) {
+            let terminal = terminal::like(original)?;
+            (terminal.ours, terminal.theirs)
+        } else {
+            super::pipe()?
+        };
+        rustix::io::ioctl_fionbio(&from, true)?;
+        let relay = Self {
+            stream,
+            source: Source::Command(from),
+            held: hold.then(Store::default),
+            pending: Vec::new(),
+            written: 0,
+            owed: 0,
+            broken: None,
+        };
+        Ok((relay, theirs))
+    }
+
+    /// What to wait for, unless nothing comes any more.
+    pub(super) fn wants(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
+        if self.written < self.pending.len() {
+            return Some((ours(self.stream), PollFlags::OUT));
+        }
+        match &self.source {
+            Source::Command(from) => Some((from.as_fd(), PollFlags::IN)),
+            Source::Store { .. } => Some((ours(self.stream), PollFlags::OUT)),
+            Source::Over => None,
+        }
+    }
+
+    /// What was waited for is there: one step.
+    pub(super) fn step(&mut self, watch: &mut Watch) {
+        if self.written < self.pending.len() {
+            self.write();
+            return;
+        }
+        self.pending.resize(CHUNK, 0);
+        self.written = 0;
+        let read = match &mut self.source {
+            Source::Command(from) => match rustix::io::read(from, &mut self.pending) {
+                Err(Errno::AGAIN | Errno::INTR) => {
+                    self.pending.clear();
+                    return;
+                }
+                // The other end of a terminal is closed.
+                Err(_) => 0,
+                Ok(length) => length,
+            },
+            Source::Store { store, position } => {
+                let length = store.read_at(*position, &mut self.pending).unwrap_or(0);
+                *position += length as u64;
+                length
+            }
+            Source::Over => 0,
+        };
+        self.pending.truncate(read);
+        if read == 0 {
+            self.source = Source::Over;
+            return;
+        }
+        if let Source::Command(_) = self.source {
+            self.owed = self.owed.saturating_sub(read as u64);
+            watch.saw(self.stream, &self.pending);
+            if let Some(held) = &mut self.held {
+                if let Err(error) = held.append(&self.pending) {
+                    self.fail(Errno::from_io_error(&error).unwrap_or(Errno::IO));
+                }
+                self.pending.clear();
+                return;
+            }
+        }
+        self.write();
+    }
+
+    /// Writes what does not block, now that something does not.
+    fn write(&mut self) {
+        let to = ours(self.stream);
+        let rest = &self.pending[self.written..];
+        let rest = if is_file(to) { rest } else { &rest[..rest.len().min(ATOMIC)] };
+        match rustix::io::write(to, rest) {
+            Ok(length) => self.written += length,
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Nobody takes the output: the command learns of it as it would without us.
+    fn fail(&mut self, error: Errno) {
+        self.broken = Some(error);
+        self.source = Source::Over;
+        self.pending.clear();
+        self.written = 0;
+    }
+
+    /// Why nothing could be written, where that is worth telling: that nobody reads is not.
+    pub(super) fn take_broken(&mut self) -> Option<Errno> {
+        self.broken.take().filter(|error| *error != Errno::PIPE)
+    }
+
+    /// The command is gone. What it has written is there to be read; what its children write from
+    /// now on need not be waited for.
+    pub(super) fn command_is_gone(&mut self) {
+        if let Source::Command(from) = &self.source {
+            self.owed = rustix::io::ioctl_fionread(from).unwrap_or(0);
+        }
+    }
+
+    /// Whether all that the command itself wrote has gone its way.
+    pub(super) fn is_paid(&self) -> bool {
+        self.is_over() || (self.owed == 0 && self.written >= self.pending.len())
+    }
+
+    /// Whether nothing comes any more.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.source, Source::Over) && self.written >= self.pending.len()
+    }
+
+    /// Lets what was held come out.
+    pub(super) fn publish(&mut self) {
+        if let Some(store) = self.held.take() {
+            self.source = Source::Store { store, position: 0 };
+        }
+    }
+
+    /// The terminal has another size.
+    pub(super) fn resize(&self) {
+        if let Source::Command(from) = &self.source {
+            terminal::resize(from, ours(self.stream));
+        }
+    }
+}
+
+/// redial's own stream.
+fn ours(stream: Stream) -> BorrowedFd<'static> {
+    match stream {
+        Stream::Stdout => rustix::stdio::stdout(),
+        Stream::Stderr => rustix::stdio::stderr(),
+    }
+}
+
+fn is_file(fd: BorrowedFd<'_>) -> bool {
+    let kind = rustix::fs::fstat(fd).map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode));
+    kind == Ok(rustix::fs::FileType::RegularFile)
+}

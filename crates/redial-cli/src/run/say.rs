@@ -1,0 +1,131 @@
+//! What redial says about a run, on standard error: nothing as long as everything is as it should
+//! be; a line for each failed attempt, and one at the end.
+
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+
+use super::countdown::Countdown;
+use crate::args::Progress;
+use crate::output::print_note;
+use crate::visible::visible;
+
+const DIM: Style = Style::new().dimmed();
+const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+
+/// How much to say.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+pub(super) struct Say {
+    level: Level,
+    /// Signs and a countdown, for a person who watches.
+    is_watched: bool,
+    countdown: Option<Countdown>,
+}
+
+/// The sign that a line begins with on a terminal.
+#[derive(Clone, Copy)]
+pub(super) enum Sign {
+    Failed,
+    Flaky,
+    Note,
+}
+
+impl Say {
+    pub(super) fn new(level: Level, progress: Progress) -> Self {
+        let is_terminal = || {
+            let dumb =
+                std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
+            rustix::termios::isatty(rustix::stdio::stderr()) && !dumb
+        };
+        let is_watched = match progress {
+            Progress::Always => true,
+            Progress::Never => false,
+            Progress::Auto => is_terminal(),
+        };
+        Self { level, is_watched, countdown: None }
+    }
+
+    pub(super) fn is_verbose(&self) -> bool {
+        self.level == Level::Verbose
+    }
+
+    /// `parts` as one line: the first says what it is about.
+    pub(super) fn line(&mut self, sign: Sign, attempt: &str, parts: &[String]) {
+        if self.level >= Level::Normal {
+            print_note(&format!("{}\n", self.drawn(sign, attempt, parts)));
+        }
+    }
+
+    /// A line that is there while redial waits.
+    pub(super) fn waiting(&mut self, attempt: &str, parts: &[String], delay: Duration) {
+        if self.level < Level::Normal {
+            return;
+        }
+        let line = self.drawn(Sign::Failed, attempt, parts);
+        if self.is_watched && delay >= Countdown::SHORTEST {
+            let mut countdown = Countdown::new(line, delay);
+            countdown.draw(delay);
+            self.countdown = Some(countdown);
+        } else {
+            print_note(&format!("{line}\n"));
+        }
+    }
+
+    /// How long until the countdown is to be drawn again; none where there is none.
+    pub(super) fn tick(&mut self, left: Duration) -> Option<Duration> {
+        self.countdown.as_mut().map(|countdown| {
+            countdown.draw(left);
+            countdown.interval()
+        })
+    }
+
+    /// The wait is over.
+    pub(super) fn waited(&mut self) {
+        if let Some(countdown) = self.countdown.take() {
+            countdown.finish();
+        }
+    }
+
+    /// Something that is wrong with redial's own affairs, and harms the command in no way.
+    pub(super) fn warn(&mut self, message: &str) {
+        if self.level >= Level::Normal {
+            self.waited();
+            print_note(&format!("{YELLOW}redial: warning:{YELLOW:#} {}\n", visible(message)));
+        }
+    }
+
+    /// Something for whoever asked for more.
+    pub(super) fn detail(&mut self, message: &str) {
+        if self.is_verbose() {
+            print_note(&format!("{DIM}redial: {}{DIM:#}\n", visible(message)));
+        }
+    }
+
+    fn drawn(&self, sign: Sign, attempt: &str, parts: &[String]) -> String {
+        let parts: Vec<_> = parts.iter().map(|part| visible(part)).collect();
+        if !self.is_watched {
+            let about =
+                if attempt.is_empty() { String::new() } else { format!("attempt {attempt}: ") };
+            return format!("redial: {about}{}", parts.join("; "));
+        }
+        let (style, sign) = match sign {
+            Sign::Failed => (RED, "✗"),
+            Sign::Flaky => (YELLOW, "✓"),
+            Sign::Note => (DIM, "·"),
+        };
+        let rest = match parts.split_first() {
+            Some((first, rest)) if !rest.is_empty() => {
+                format!("{first}{DIM} · {}{DIM:#}", rest.join(" · "))
+            }
+            _ => parts.concat(),
+        };
+        format!("{style}{sign} {attempt}{style:#}  {rest}")
+    }
+}

@@ -1,0 +1,68 @@
+//! Linux: a file descriptor that gives one signal after the other, and says who sent it.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+use super::{Received, WATCHED, hear_of_children};
+use crate::events::Sender;
+
+/// What the kernel writes where no process sent it: a key on the terminal did.
+const SENT_BY_KERNEL: i32 = 0x80;
+
+pub(in crate::run) struct Signals {
+    queue: SignalFd,
+    /// What was blocked before us: for the command.
+    inherited: SigSet,
+}
+
+impl Signals {
+    pub(in crate::run) fn watch() -> nix::Result<Self> {
+        hear_of_children();
+        let ignored = ignored();
+        let mut watched = SigSet::empty();
+        for signal in WATCHED {
+            // What a parent ignores for us, as nohup does, stays ignored.
+            if ignored & (1 << (signal as i32 - 1)) == 0 || signal == Signal::SIGCHLD {
+                watched.add(signal);
+            }
+        }
+        let mut blocked = watched;
+        // A file that may not grow is an error of writing, not the end of redial.
+        blocked.add(Signal::SIGXFSZ);
+        let inherited = SigSet::thread_get_mask()?;
+        let queue = SignalFd::with_flags(&watched, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+        blocked.thread_block()?;
+        Ok(Self { queue, inherited })
+    }
+
+    pub(in crate::run) fn next(&self) -> Option<Received> {
+        loop {
+            let info = self.queue.read_signal().ok()??;
+            let Ok(signal) = Signal::try_from(info.ssi_signo as i32) else { continue };
+            let from = match info.ssi_code {
+                SENT_BY_KERNEL => Sender::Terminal,
+                _ => Sender::Process,
+            };
+            return Some(Received { signal, from });
+        }
+    }
+
+    pub(in crate::run) fn mask_of_command(&self) -> &SigSet {
+        &self.inherited
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.queue.as_fd()
+    }
+}
+
+/// The signals that were ignored when redial started, one bit each.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0)
+}

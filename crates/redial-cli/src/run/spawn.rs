@@ -1,0 +1,79 @@
+//! Starting the command: its words, its environment, its three streams, and nothing else of ours.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use nix::errno::Errno;
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::Pid;
+
+/// A command, ready to be started any number of times.
+pub(super) struct Command {
+    words: Vec<CString>,
+    /// What every attempt gets, without what is redial's own.
+    environment: Vec<CString>,
+}
+
+/// What the command gets in the place of one of redial's own streams; ours where there is nothing.
+pub(super) type Streams = [Option<OwnedFd>; 3];
+
+impl Command {
+    pub(super) fn new(words: &[OsString]) -> Self {
+        let is_ours = |name: &OsStr| OWN.iter().any(|own| name == *own);
+        let environment = std::env::vars_os()
+            .filter(|(name, _)| !is_ours(name))
+            .filter_map(|(name, value)| variable(name, &value))
+            .collect();
+        // An argument has no zero byte in it: it came to us as an argument.
+        let words = words.iter().filter_map(|word| CString::new(word.as_bytes()).ok()).collect();
+        Self { words, environment }
+    }
+
+    /// Starts it: in a process group of its own, or in ours, where a terminal is.
+    pub(super) fn start(
+        &self,
+        variables: &[(&str, String)],
+        streams: &Streams,
+        own_group: bool,
+        mask: &SigSet,
+    ) -> Result<Pid, Errno> {
+        let mut actions = PosixSpawnFileActions::init()?;
+        for (number, stream) in (0..).zip(streams) {
+            if let Some(stream) = stream {
+                actions.add_dup2(stream.as_raw_fd(), number)?;
+            }
+        }
+        let mut attributes = PosixSpawnAttr::init()?;
+        // Rust ignores this one; the command must not.
+        let mut by_default = SigSet::empty();
+        by_default.add(Signal::SIGPIPE);
+        attributes.set_sigdefault(&by_default)?;
+        attributes.set_sigmask(mask)?;
+        let mut flags =
+            PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK;
+        if own_group {
+            attributes.set_pgroup(Pid::from_raw(0))?;
+            flags |= PosixSpawnFlags::POSIX_SPAWN_SETPGROUP;
+        }
+        attributes.set_flags(flags)?;
+        let own = variables
+            .iter()
+            .filter_map(|(name, value)| variable(OsString::from(name), OsStr::new(value)));
+        let environment: Vec<_> = self.environment.iter().cloned().chain(own).collect();
+        let Some(program) = self.words.first() else { return Err(Errno::ENOENT) };
+        posix_spawnp(program, &actions, &attributes, &self.words, &environment)
+    }
+}
+
+/// What redial tells the command. An outer redial's words are not for it.
+const OWN: [&str; 5] =
+    ["REDIAL_ATTEMPT", "REDIAL_ATTEMPTS", "REDIAL_LAST_EXIT", "REDIAL_RUN_ID", "REDIAL_CONTROL"];
+
+fn variable(name: OsString, value: &OsStr) -> Option<CString> {
+    let mut variable = name.into_vec();
+    variable.push(b'=');
+    variable.extend_from_slice(value.as_bytes());
+    CString::new(variable).ok()
+}

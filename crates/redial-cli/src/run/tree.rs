@@ -1,0 +1,121 @@
+//! Everything that a command started: its children, theirs, and those that went away from them.
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
+use rustix::process::{WaitId, WaitIdOptions, waitid};
+
+/// The processes of the commands that this run starts.
+///
+/// On Linux redial becomes their parent when their own parents end, also of those with a session of
+/// their own, so that none is lost. Elsewhere they are as far as their process group goes.
+pub(super) struct Tree {
+    /// Children that redial had before it started any: the jobs of a shell that became redial.
+    foreign: Vec<Pid>,
+    /// The process group of the command, where it has one of its own.
+    group: Option<Pid>,
+    /// The command itself.
+    root: Option<Pid>,
+}
+
+impl Tree {
+    pub(super) fn adopt() -> Self {
+        #[cfg(target_os = "linux")]
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        let foreign = if has_children() { children(Pid::this()) } else { Vec::new() };
+        Self { foreign, group: None, root: None }
+    }
+
+    /// A command has started, in a process group of its own or in ours.
+    pub(super) fn plant(&mut self, root: Pid, own_group: bool) {
+        self.root = Some(root);
+        self.group = own_group.then_some(root);
+    }
+
+    /// The command itself is gone, and its number may be another's by now.
+    pub(super) fn root_is_gone(&mut self) {
+        self.root = None;
+    }
+
+    /// Whether any of it is left.
+    pub(super) fn is_left(&self) -> bool {
+        if !cfg!(target_os = "linux") {
+            return self.group.is_some_and(|group| killpg(group, None).is_ok());
+        }
+        has_children() && (self.foreign.is_empty() || !self.members().is_empty())
+    }
+
+    /// Sends a signal to all of it. What is gone by then, or is not ours to signal, is passed over.
+    pub(super) fn signal(&self, signal: Signal) {
+        let members = self.members();
+        if members.is_empty() {
+            let _ = match (self.group, self.root) {
+                (Some(group), _) => killpg(group, signal),
+                (None, Some(root)) => kill(root, signal),
+                (None, None) => Err(Errno::ESRCH),
+            };
+        }
+        for member in members {
+            let _ = kill(member, signal);
+        }
+    }
+
+    /// From the root to the leaves, as far as the system tells.
+    fn members(&self) -> Vec<Pid> {
+        let mut members = children(Pid::this());
+        members.retain(|child| !self.foreign.contains(child));
+        let mut at = 0;
+        while let Some(parent) = members.get(at) {
+            let next = children(*parent);
+            // A number that was given twice meanwhile must not lead round in circles.
+            let new: Vec<_> = next.into_iter().filter(|child| !members.contains(child)).collect();
+            members.extend(new);
+            at += 1;
+        }
+        members
+    }
+}
+
+/// Whether redial has any child, be it one that waits to be buried.
+fn has_children() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    waitid(WaitId::All, options).is_ok()
+}
+
+#[cfg(target_os = "linux")]
+fn children(parent: Pid) -> Vec<Pid> {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{parent}/task")) else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for thread in threads.flatten() {
+        match std::fs::read_to_string(thread.path().join("children")) {
+            Ok(list) => {
+                all.extend(list.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+            }
+            // The thread is gone, or this kernel keeps no such list.
+            Err(_) if thread.path().exists() => return children_by_parent(parent),
+            Err(_) => {}
+        }
+    }
+    all.into_iter().map(Pid::from_raw).collect()
+}
+
+/// From the list of all processes of the machine.
+#[cfg(target_os = "linux")]
+fn children_by_parent(parent: Pid) -> Vec<Pid> {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_child = |pid: &i32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name before it may hold anything, brackets too.
+        let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        after_name.split_whitespace().nth(1) == Some(&parent.to_string())
+    };
+    numbers.filter(is_child).map(Pid::from_raw).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn children(_parent: Pid) -> Vec<Pid> {
+    Vec::new()
+}
