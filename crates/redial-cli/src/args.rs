@@ -65,7 +65,7 @@ fn verbs() -> Vec<&'static str> {
 }
 
 fn topics() -> Vec<&'static str> {
-    [vec!["policy", "schema"], verbs()].concat()
+    [vec!["policy", "rules", "schema"], verbs()].concat()
 }
 
 /// Retry policies you can read, check, see, prove and run.
@@ -111,13 +111,15 @@ pub(crate) enum Verb {
     Explain(Explain),
     /// Write a policy in another notation, and name what was lost
     Convert(Convert),
+    /// Say whether a failure would be retried, and which rule says so; nothing runs
+    Classify(Classify),
     /// Say what became of runs, from the logs of their events
     Report(Report),
     /// Print the completions of a shell
     Completions(Completions),
     /// Print the manual page
     Man(Man),
-    /// Print the help of a verb, or of a topic: policy, schema
+    /// Print the help of a verb, or of a topic: policy, rules, schema
     Help(Help),
 }
 
@@ -567,6 +569,48 @@ impl From<WrittenAs> for Format {
     }
 }
 
+/// `redial classify`
+#[derive(Args, Debug)]
+#[command(
+    after_help = "\
+Examples:
+  redial classify --rules git --exit 128 --stderr fetch.log
+  redial classify --rules curl --exit 22 --stderr - < curl.log
+  redial classify --retry-on signal:KILL --stop-on exit:2 --signal KILL
+  redial classify --policy retries.yaml#fetch --timed-out --json",
+    group(clap::ArgGroup::new("ending").required(true))
+)]
+pub(crate) struct Classify {
+    /// The exit code of the command
+    #[arg(long, value_name = "CODE", group = "ending", value_parser = clap::value_parser!(u8))]
+    pub(crate) exit: Option<u8>,
+    /// The signal that it died of, by name or number
+    #[arg(long, value_name = "SIGNAL", group = "ending")]
+    pub(crate) signal: Option<String>,
+    /// It was cut by the timeout
+    #[arg(long, group = "ending")]
+    pub(crate) timed_out: bool,
+    /// There is no such command
+    #[arg(long, group = "ending")]
+    pub(crate) not_found: bool,
+    /// It cannot be executed
+    #[arg(long, group = "ending")]
+    pub(crate) not_executable: bool,
+    /// What it printed to standard output; - is standard input
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) stdout: Option<String>,
+    /// What it printed to standard error; - is standard input
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) stderr: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) rules: RuleFlags,
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlags,
+}
+
 /// `redial report`
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -621,9 +665,14 @@ pub(crate) struct Man {
 Examples:
   redial help plan
   redial help policy                the language, with examples
+  redial help rules                 conditions, and sets of them
+  redial help rules git > git.toml  a set as a file, to read or to extend
   redial help schema > policies.schema.json")]
 pub(crate) struct Help {
-    /// A verb, or one of the topics policy and schema
+    /// A verb, or one of the topics policy, rules and schema
     #[arg(value_name = "TOPIC", value_parser = Offered(topics), hide_possible_values = true)]
     pub(crate) topic: Option<String>,
+    /// After rules: the set to print
+    #[arg(value_name = "SET", value_parser = Offered(rule_sets), hide_possible_values = true)]
+    pub(crate) set: Option<String>,
 }

@@ -2,14 +2,40 @@
 
 use clap::{Command, CommandFactory};
 
+use redial_policy::RuleSet;
+
 use crate::args::{Cli, Completions, Help, Man};
 use crate::explain;
 use crate::output::{Failure, print};
 
 pub(crate) fn run(help: &Help) -> Result<u8, Failure> {
-    match help.topic.as_deref() {
+    match (help.topic.as_deref(), help.set.as_deref()) {
+        (Some("rules"), Some(set)) => match RuleSet::text(set) {
+            Some(text) => print(text)?,
+            None => return Err(Failure::Message(no_set(set))),
+        },
+        (Some(topic), Some(set)) => {
+            return Err(Failure::Message(format!(
+                "`{set}` belongs to the topic rules, not to {topic}: redial help rules {set}"
+            )));
+        }
+        (topic, _) => return about(topic),
+    }
+    Ok(0)
+}
+
+/// That there is no such set, and which there are.
+pub(crate) fn no_set(name: &str) -> String {
+    let names = RuleSet::names().collect::<Vec<_>>().join(", ");
+    let meant = RuleSet::nearest(name).map(|meant| format!("did you mean `{meant}`? "));
+    format!("there is no set of rules `{name}`; {}there are {names}", meant.unwrap_or_default())
+}
+
+fn about(topic: Option<&str>) -> Result<u8, Failure> {
+    match topic {
         None => print(&Cli::command().render_long_help().ansi().to_string())?,
         Some("policy") => print(&explain::page(redial_policy::REFERENCE))?,
+        Some("rules") => print(&explain::page(redial_policy::RULES_REFERENCE))?,
         Some("schema") => print(redial_policy::SCHEMA)?,
         Some(verb) => {
             let mut command = verb_named(verb)?;
@@ -28,7 +54,7 @@ fn verb_named(verb: &str) -> Result<Command, Failure> {
         None => {
             let verbs: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
             Err(Failure::Message(format!(
-                "there is no help about `{verb}`; there is some about policy, schema, {}",
+                "there is no help about `{verb}`; there is some about policy, rules, schema, {}",
                 verbs.join(", "),
             )))
         }

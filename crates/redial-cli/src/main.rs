@@ -5,6 +5,7 @@
 mod args;
 mod check;
 mod choose;
+mod classify;
 mod convert;
 mod draw;
 mod duration;
@@ -15,7 +16,6 @@ mod output;
 mod plan;
 mod preview;
 mod report;
-#[cfg(unix)]
 mod rules;
 #[cfg(unix)]
 mod run;
@@ -60,6 +60,7 @@ fn answer() -> Result<u8, Failure> {
         Verb::Check(check) => check::run(&check),
         Verb::Explain(explain) => explain::run(&explain),
         Verb::Convert(convert) => convert::run(&convert, verb),
+        Verb::Classify(classify) => classify::run(&classify, verb),
         Verb::Report(report) => report::run(&report),
         Verb::Completions(completions) => help::completions(&completions),
         Verb::Man(man) => help::man(&man),

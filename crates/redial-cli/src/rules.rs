@@ -4,6 +4,7 @@ use redial_policy::{Entry, RuleSet, Rules};
 
 use crate::args::RuleFlags;
 use crate::draw::{Lines, draw};
+use crate::help;
 use crate::output::{Failure, REFUSED, print_note};
 use crate::source::Source;
 
@@ -34,11 +35,9 @@ fn set(name: &str) -> Result<RuleSet, Failure> {
     }
     let looks_like_file = name.contains(['/', '.']) || std::path::Path::new(name).exists();
     if !looks_like_file {
-        let names = RuleSet::names().collect::<Vec<_>>().join(", ");
-        let meant = RuleSet::nearest(name).map(|meant| format!("did you mean `{meant}`? "));
         return Err(Failure::Message(format!(
-            "--rules: there is no set `{name}`; {}there are {names}, and files such as ./own.toml",
-            meant.unwrap_or_default(),
+            "--rules: {}, and files such as ./own.toml",
+            help::no_set(name),
         )));
     }
     let source = Source::open(name, None).map_err(|error| format!("--rules: {error}"))?;

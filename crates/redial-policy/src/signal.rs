@@ -1,6 +1,7 @@
 //! The signals that a command can die of, by name.
 
 use crate::fields::nearest;
+use crate::rules::Ending;
 
 /// The names that Linux gives the numbers from 1 on.
 const NAMES: [&str; 31] = [
@@ -34,6 +35,29 @@ pub(crate) fn meant(text: &str) -> Option<&'static str> {
 pub(crate) fn name_of(number: i32) -> &'static str {
     let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
     index.and_then(|index| NAMES.get(index)).copied().unwrap_or("")
+}
+
+impl Ending {
+    /// By the signal with this name or number.
+    ///
+    /// ```
+    /// use redial_policy::Ending;
+    ///
+    /// assert_eq!(Ending::signal_named("SIGKILL"), Some(Ending::signal(9)));
+    /// assert_eq!(Ending::signal_named("9"), Some(Ending::signal(9)));
+    /// assert_eq!(Ending::signal_named("KILLER"), None);
+    /// ```
+    pub fn signal_named(text: &str) -> Option<Self> {
+        let number = match text.parse() {
+            Ok(number) => Some(number).filter(|number| (1..=NUMBER_MAX).contains(number)),
+            Err(_) => {
+                let name = named(text)?;
+                let index = NAMES.iter().position(|known| *known == name);
+                index.and_then(|index| i32::try_from(index + 1).ok())
+            }
+        };
+        number.map(Self::signal)
+    }
 }
 
 fn without_prefix(text: &str) -> String {

@@ -637,9 +637,8 @@ struct Times {
 
 fn times_of_children() -> Times {
     use nix::sys::resource::{UsageWho, getrusage};
-    let time = |time: nix::sys::time::TimeVal| {
-        Duration::new(time.tv_sec().unsigned_abs(), time.tv_usec().unsigned_abs() as u32 * 1000)
-    };
+    use nix::sys::time::{TimeVal, TimeValLike};
+    let time = |time: TimeVal| Duration::from_micros(time.num_microseconds().unsigned_abs());
     match getrusage(UsageWho::RUSAGE_CHILDREN) {
         Ok(usage) => Times { user: time(usage.user_time()), system: time(usage.system_time()) },
         Err(_) => Times { user: Duration::ZERO, system: Duration::ZERO },

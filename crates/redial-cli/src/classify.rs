@@ -1,0 +1,113 @@
+//! `redial classify`: what `redial run` would make of a failure, and which rule says so.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use clap::ArgMatches;
+use redial_policy::{Ending, Fate, Judgement, Stream, Watch};
+use serde::Serialize;
+
+use crate::args;
+use crate::choose::{chosen, only};
+use crate::duration::human;
+use crate::output::{Failure, print};
+use crate::rules::rules;
+use crate::visible::visible;
+
+pub(crate) fn run(arguments: &args::Classify, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
+    let chosen = only(chosen(&arguments.policy, matches, false)?)?;
+    let rules = rules(&arguments.rules, &chosen.entry)?;
+    let ending = ending(arguments)?;
+    let printed = [(Stream::Stdout, &arguments.stdout), (Stream::Stderr, &arguments.stderr)];
+    if printed.iter().all(|(_, file)| file.as_deref() == Some("-")) {
+        return Err(Failure::from("standard input holds one of --stdout - and --stderr -"));
+    }
+    let mut watch = rules.watch();
+    for (stream, file) in printed {
+        if let Some(file) = file {
+            see(&mut watch, stream, file)
+                .map_err(|error| Failure::Message(format!("cannot read {file}: {error}")))?;
+        }
+    }
+    let judgement = rules.judge(&ending, &mut watch);
+    if arguments.json {
+        let answer = Answer::of(&judgement);
+        let json = serde_json::to_string_pretty(&answer).map_err(|error| error.to_string())?;
+        return print(&format!("{json}\n")).map(|()| 0);
+    }
+    print(&words(&judgement)).map(|()| 0)
+}
+
+fn ending(arguments: &args::Classify) -> Result<Ending, Failure> {
+    Ok(match (&arguments.signal, arguments.exit) {
+        (Some(signal), _) => match Ending::signal_named(signal) {
+            Some(ending) => ending,
+            None => {
+                return Err(Failure::Message(format!(
+                    "--signal: `{signal}` is not a signal; use a name such as SEGV, or a number"
+                )));
+            }
+        },
+        (None, Some(code)) => Ending::Exit(code.into()),
+        (None, None) if arguments.timed_out => Ending::TimedOut,
+        (None, None) if arguments.not_found => Ending::NotFound,
+        (None, None) => Ending::NotExecutable,
+    })
+}
+
+/// A file of any length, binary too.
+fn see(watch: &mut Watch, stream: Stream, file: &str) -> io::Result<()> {
+    let mut reader: Box<dyn Read> = match file {
+        "-" => Box::new(io::stdin().lock()),
+        file => Box::new(File::open(file)?),
+    };
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(length) => watch.saw(stream, &buffer[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The answer for programs.
+#[derive(Serialize)]
+struct Answer<'j> {
+    fate: &'static str,
+    rule: Option<&'j str>,
+    delay_ns: Option<u64>,
+}
+
+impl<'j> Answer<'j> {
+    fn of(judgement: &'j Judgement) -> Self {
+        let nanos = |delay: std::time::Duration| delay.as_nanos().try_into().unwrap_or(u64::MAX);
+        Self {
+            fate: name(judgement.fate),
+            rule: judgement.rule.as_deref(),
+            delay_ns: judgement.delay.map(nanos),
+        }
+    }
+}
+
+fn name(fate: Fate) -> &'static str {
+    match fate {
+        Fate::Success => "success",
+        Fate::Stop => "stop",
+        Fate::Retry => "retry",
+    }
+}
+
+fn words(judgement: &Judgement) -> String {
+    let mut words = format!("{}\n", name(judgement.fate));
+    let rule = judgement.rule.as_deref();
+    words += &format!("  by {}\n", visible(rule.unwrap_or("default: every failure is retried")));
+    if let Some(delay) = judgement.delay {
+        words += &format!("  after {}, as the command asked\n", human(delay));
+    }
+    if let Some(found) = &judgement.bad_delay {
+        words += &format!("  `{}`, where a delay should be, is none\n", visible(found));
+    }
+    words
+}
