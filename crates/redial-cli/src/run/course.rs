@@ -18,7 +18,7 @@ use super::spawn::Command;
 use super::streams::Streams;
 use super::supervisor::Supervisor;
 use crate::args;
-use crate::duration::human;
+use crate::duration::{compact, human};
 use crate::events::{
     Action, AttemptEnd, AttemptStart, Attempts, Decided, DelaySource, Event, Outcome, RunEnd,
     RunStart, Unlimited,
@@ -374,7 +374,7 @@ impl<'j> Course<'j> {
             Ending::NotFound | Ending::NotExecutable => {
                 format!("{}: {words}", self.job.words[0].to_string_lossy())
             }
-            _ => format!("{words} after {}", human(attempt.took)),
+            _ => format!("{words} after {}", compact(attempt.took)),
         }
     }
 
@@ -386,7 +386,7 @@ impl<'j> Course<'j> {
             });
         let now = self.supervisor.clock.now();
         let deadline = self.call.deadline(&self.job.limits);
-        let time = deadline.map(|at| format!("{} until the deadline", human(at.since(now))));
+        let time = deadline.map(|at| format!("{} until the deadline", compact(at.since(now))));
         match (attempts, time) {
             (Some(attempts), Some(time)) => Some(format!("{attempts}, {time}")),
             (attempts, time) => attempts.or(time),
@@ -437,7 +437,9 @@ impl<'j> Course<'j> {
         if self.attempts > 1 {
             parts.push(self.in_all());
         }
-        parts.push(format!("exit {code}"));
+        if attempt.ending != Ending::Exit(code.into()) {
+            parts.push(format!("exit {code}"));
+        }
         let outcome = ending::outcome(&attempt.ending);
         self.ended(outcome, Some(reason.name()), End::Code(code));
         self.say.line(Sign::Failed, &self.of(), &parts);
@@ -500,7 +502,7 @@ impl<'j> Course<'j> {
     /// `8.3s in all, 2.5s of it waiting`
     fn in_all(&self) -> String {
         let all = self.supervisor.clock.now().since(self.call.started());
-        format!("{} in all, {} of it waiting", human(all), human(self.waited))
+        format!("{} in all, {} of it waiting", compact(all), compact(self.waited))
     }
 
     /// `3/5`
