@@ -37,7 +37,6 @@ use self::say::{Level, Say};
 use self::supervisor::Supervisor;
 use crate::args;
 use crate::choose::{Chosen, chosen, only};
-use crate::duration::human;
 use crate::output::{Failure, print};
 use crate::report;
 use crate::rules::rules;
@@ -48,6 +47,13 @@ pub(crate) fn run(arguments: &args::Run, matches: Option<&ArgMatches>) -> Result
     let clock = Clock::start();
     let chosen = only(chosen(&arguments.policy, matches, false)?)?;
     let rules = rules(&arguments.rules, &chosen.entry)?;
+    for (name, limit) in [("timeout", chosen.entry.timeout), ("within", chosen.policy.limit())] {
+        if limit == Some(Duration::ZERO) {
+            return Err(Failure::Message(format!(
+                "{name}: 0s would cut every attempt at its start; leave it out for no limit"
+            )));
+        }
+    }
     let max_retry_after = duration("--max-retry-after", &arguments.max_retry_after)?;
     let kill_after = duration("--kill-after", &arguments.kill_after)?;
     let format = arguments.report.as_deref().map(report::Format::of).transpose()?;
@@ -121,9 +127,6 @@ fn resolved(arguments: &args::Run, chosen: &Chosen, rules: &Rules) -> String {
     let mut text = format!("command  {}\n", visible(&shell_words(&arguments.command)));
     let clause = chosen.entry.canonical();
     text += &format!("policy   {}\n", visible(clause.as_deref().unwrap_or(&chosen.entry.clause)));
-    if let Some(timeout) = chosen.entry.timeout {
-        text += &format!("timeout  {} for each attempt\n", human(timeout));
-    }
     for (at, rule) in rules.describe().iter().enumerate() {
         let heading = if at == 0 { "rules" } else { "" };
         text += &format!("{heading:<9}{}\n", visible(rule));

@@ -1,0 +1,576 @@
+//! `redial run` as scripts and people use it, apart from its processes: policies, rules, what the
+//! command is told and asks for, events, flakiness, and everything that is refused.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn redial(folder: &Path, arguments: &[&str]) -> Output {
+    command(folder, arguments).output().unwrap()
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_redial"));
+    command.args(arguments).current_dir(folder).stdin(Stdio::null());
+    for name in ["NO_COLOR", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "REDIAL_ATTEMPT"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn here() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// Runs a shell script with nothing between its attempts.
+fn script(folder: &Path, flags: &[&str], script: &str) -> Output {
+    let arguments = [&["run", "-d", "1ms", "-j", "none"], flags, &["--", "sh", "-c", script]];
+    redial(folder, &arguments.concat())
+}
+
+fn events(folder: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(folder.join("events")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn of_type<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
+    events.iter().filter(|event| event["type"] == kind).collect()
+}
+
+#[track_caller]
+fn refused(arguments: &[&str], words: &[&str]) {
+    let folder = here();
+    let touch = ["--", "touch", "ran"];
+    let output = redial(folder.path(), &[&["run"], arguments, &touch[..]].concat());
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(125), "{arguments:?}: {said}");
+    for word in words {
+        assert!(said.contains(word), "{arguments:?}: {word} is not in {said}");
+    }
+    assert!(!folder.path().join("ran").exists(), "{arguments:?} ran it");
+    assert_eq!(stdout(&output), "", "{arguments:?}");
+}
+
+#[test]
+fn a_success_at_once_says_nothing() {
+    let folder = here();
+    let output = script(folder.path(), &[], "echo out; echo err >&2");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("out\n", "err\n"));
+}
+
+#[test]
+fn a_failure_says_what_happened_what_decided_how_long_and_what_is_left() {
+    let folder = here();
+    let flags = ["-n", "3", "--retry-on", "exit:7", "--within", "1h"];
+    let output = script(folder.path(), &flags, "exit 7");
+    assert_eq!(output.status.code(), Some(7));
+    let said = stderr(&output);
+    let lines: Vec<_> = said.lines().collect();
+    assert_eq!(lines.len(), 3, "{said}");
+    for part in
+        ["attempt 1/3: exit 7 after ", "; --retry-on exit:7; retrying in 1ms; 2 attempts left, "]
+    {
+        assert!(lines[0].contains(part), "{said}");
+    }
+    assert!(lines[1].contains("1 attempt left"), "{said}");
+    assert!(lines[2].contains("gave up: all attempts are spent"), "{said}");
+}
+
+#[test]
+fn quiet_says_nothing_and_verbose_says_more() {
+    let folder = here();
+    assert_eq!(stderr(&script(folder.path(), &["-q"], "exit 7")), "");
+    let said = stderr(&script(folder.path(), &["-v", "--seed", "5"], "exit 0"));
+    assert!(said.contains("seed 5") && said.contains("attempt 1/3 is process"), "{said}");
+}
+
+#[test]
+fn the_command_knows_which_attempt_it_is() {
+    let folder = here();
+    let told =
+        "echo $REDIAL_ATTEMPT/$REDIAL_ATTEMPTS ${REDIAL_LAST_EXIT-none} ${#REDIAL_RUN_ID}; exit 9";
+    let output = script(folder.path(), &["-n", "2"], told);
+    assert_eq!(stdout(&output), "1/2 none 26\n2/2 9 26\n");
+    let endless = "echo $REDIAL_ATTEMPTS; test $REDIAL_ATTEMPT = 2";
+    let output = script(folder.path(), &["-n", "unlimited"], endless);
+    assert_eq!(stdout(&output), "unlimited\nunlimited\n");
+    // An outer redial's words are not for an inner one's command.
+    let program = env!("CARGO_BIN_EXE_redial");
+    let nested =
+        format!("{program} run -- sh -c 'echo $REDIAL_ATTEMPT ${{REDIAL_LAST_EXIT-none}}'; exit 3");
+    let output = script(folder.path(), &["-n", "2"], &nested);
+    assert_eq!(stdout(&output), "1 none\n1 none\n");
+}
+
+#[test]
+fn the_last_exit_of_a_signal_is_what_shells_say() {
+    let folder = here();
+    let output = script(folder.path(), &["-n", "2"], "echo ${REDIAL_LAST_EXIT-none}; kill -9 $$");
+    assert_eq!(stdout(&output), "none\n137\n");
+    assert_eq!(output.status.code(), Some(137));
+}
+
+#[test]
+fn the_command_may_ask_for_a_delay_or_for_the_end() {
+    let folder = here();
+    let asks = "echo 'retry-after 40ms' > $REDIAL_CONTROL; test $REDIAL_ATTEMPT = 2";
+    let started = Instant::now();
+    let output = script(folder.path(), &["--stop-on", "any", "--events", "events"], asks);
+    assert!(started.elapsed() >= Duration::from_millis(40));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let events = events(folder.path());
+    let decision = of_type(&events, "decision")[0];
+    assert_eq!(decision["delay_ns"], 40_000_000);
+    assert_eq!(decision["delay_source"], "control");
+
+    let output = script(folder.path(), &[], "echo stop > $REDIAL_CONTROL; exit 4");
+    assert_eq!(output.status.code(), Some(4));
+    assert!(stderr(&output).contains("attempt 1/3"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("REDIAL_CONTROL"), "{}", stderr(&output));
+
+    let output = script(folder.path(), &[], "echo hold on > $REDIAL_CONTROL; exit 4");
+    assert!(stderr(&output).contains("`hold on` is not known"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("attempt 3/3"), "{}", stderr(&output));
+
+    // A success needs no wish, and the file is gone afterwards.
+    let output = script(folder.path(), &[], "echo stop > $REDIAL_CONTROL; echo $REDIAL_CONTROL");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(!Path::new(stdout(&output).trim()).exists());
+}
+
+#[test]
+fn a_delay_that_the_command_prints_is_slept_exactly_and_bounded() {
+    let folder = here();
+    let from = ["--delay-from", r"stderr:/retry after (\d+ ?[a-z]*)/", "--events", "events"];
+    let output = script(folder.path(), &from, "echo retry after 30 ms >&2; exit 1");
+    assert_eq!(output.status.code(), Some(1));
+    let seen = events(folder.path());
+    let decisions = of_type(&seen, "decision");
+    assert_eq!(decisions.len(), 3);
+    for decision in &decisions[..2] {
+        assert_eq!(decision["delay_ns"], 30_000_000);
+        assert_eq!(decision["delay_source"], "delay-from");
+    }
+    assert!(decisions[2]["delay_ns"].is_null());
+
+    // Two minutes at most, unless set; and no longer than the deadline.
+    for (flags, reason) in [
+        (vec![], "longer wait than is allowed"),
+        (vec!["--max-retry-after", "1d", "--within", "5s"], "deadline"),
+        (vec!["--max-retry-after", "1d", "--wait-budget", "5s"], "wait budget"),
+    ] {
+        let flags = [&from[..2], &flags].concat();
+        let output = script(folder.path(), &flags, "echo retry after 121 >&2; exit 1");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains(reason), "{}", stderr(&output));
+        assert!(stderr(&output).contains("attempt 1/3"), "{}", stderr(&output));
+    }
+    let output = script(folder.path(), &from[..2], "echo retry after 5 parsecs >&2; exit 1");
+    assert!(
+        stderr(&output).contains("`5 parsecs`, which is not a duration"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn what_a_run_sleeps_is_what_the_plan_shows() {
+    let folder = here();
+    let flags = ["--seed", "42", "-n", "5", "-d", "2ms", "-j", "full"];
+    let plan = redial(folder.path(), &[&["plan", "--json"], &flags[..]].concat());
+    let plan: Value = serde_json::from_slice(&plan.stdout).unwrap();
+    let planned = plan["plans"][0]["delays"].as_array().unwrap();
+    let planned: Vec<_> = planned.iter().map(|delay| delay["sample_ns"].clone()).collect();
+    let run = [&["run", "--events", "events"], &flags[..], &["--", "false"]].concat();
+    assert_eq!(redial(folder.path(), &run).status.code(), Some(1));
+    let events = events(folder.path());
+    let slept: Vec<_> =
+        of_type(&events, "decision").iter().map(|event| event["delay_ns"].clone()).collect();
+    assert_eq!(slept[..4], planned[..]);
+    // And it took at least that long.
+    let starts: Vec<_> =
+        of_type(&events, "attempt.start").iter().map(|e| e["t"].as_f64().unwrap()).collect();
+    let ends: Vec<_> =
+        of_type(&events, "attempt.end").iter().map(|e| e["t"].as_f64().unwrap()).collect();
+    for (at, delay) in planned.iter().enumerate() {
+        let waited = starts[at + 1] - ends[at];
+        assert!(waited >= delay.as_f64().unwrap() / 1e9, "{at}: {waited} {delay}");
+    }
+}
+
+#[test]
+fn the_events_are_those_of_the_contract() {
+    let folder = here();
+    script(folder.path(), &["--events", "events", "--seed", "1"], "exit $((REDIAL_ATTEMPT < 2))");
+    let events = events(folder.path());
+    let types: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    let expected = "run.start attempt.start attempt.end decision attempt.start attempt.end run.end";
+    assert_eq!(types.join(" "), expected);
+    for event in &events {
+        assert_eq!(event["v"], 1);
+        assert_eq!(event["run"], events[0]["run"]);
+    }
+    let times: Vec<_> = events.iter().map(|event| event["t"].as_f64().unwrap()).collect();
+    assert!(times.is_sorted());
+    let [start, end] = [&events[0], &events[6]];
+    assert_eq!(start["seed"], 1);
+    assert_eq!(start["argv"][0], "sh");
+    assert_eq!(end["outcome"], "succeeded");
+    assert_eq!(
+        (&end["flaky"], &end["attempts"], &end["exit"]),
+        (&true.into(), &2.into(), &0.into())
+    );
+    let all = end["duration_ns"].as_u64().unwrap();
+    assert!(end["waited_ns"].as_u64().unwrap() + end["running_ns"].as_u64().unwrap() <= all);
+    assert_eq!(events[3]["rule"], Value::Null);
+}
+
+/// The page that describes the events names every field that they have.
+#[test]
+fn the_events_have_the_fields_that_the_document_names() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = fs::read_to_string(root.join("docs/RUNNING.md")).unwrap();
+    let folder = here();
+    let flags = ["--events", "events", "--retry-on", "stderr:/x/"];
+    script(folder.path(), &flags, "echo x >&2; kill -USR1 $PPID; exit 1");
+    let events = events(folder.path());
+    for kind in ["run.start", "attempt.start", "attempt.end", "decision", "signal", "run.end"] {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{kind}` |"))).unwrap();
+        let seen = of_type(&events, kind);
+        assert!(!seen.is_empty(), "{kind}: {events:?}");
+        for field in seen.iter().flat_map(|event| event.as_object().unwrap().keys()) {
+            let common = ["v", "type", "run", "t"].contains(&field.as_str());
+            assert!(common || row.contains(&format!("`{field}`")), "{kind} {field}");
+        }
+    }
+}
+
+#[test]
+fn events_are_appended_and_go_to_standard_output_too() {
+    let folder = here();
+    for _ in 0..2 {
+        script(folder.path(), &["--events", "events"], "exit 0");
+    }
+    assert_eq!(of_type(&events(folder.path()), "run.end").len(), 2);
+    let output = script(folder.path(), &["--events", "-"], "exit 0");
+    assert_eq!(stdout(&output).lines().count(), 4, "{}", stdout(&output));
+}
+
+#[test]
+fn an_event_log_that_cannot_be_written_harms_nothing() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let folder = here();
+    let output = script(folder.path(), &["--events", "/dev/full"], "echo $REDIAL_ATTEMPT; exit 3");
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(stdout(&output), "1\n2\n3\n");
+    let warnings = stderr(&output).matches("the event log /dev/full is not whole").count();
+    assert_eq!(warnings, 1, "{}", stderr(&output));
+    // A file that may not grow further.
+    let limited = format!(
+        "ulimit -f 1; {} run -d 1ms -b fixed -n 20 --events events -- false",
+        env!("CARGO_BIN_EXE_redial"),
+    );
+    let output =
+        Command::new("sh").args(["-c", &limited]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is not whole"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_flaky_success_is_a_result_of_its_own() {
+    let folder = here();
+    let flaky = "exit $((REDIAL_ATTEMPT < 2))";
+    let output = script(folder.path(), &["--flaky", "pass"], flaky);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stderr(&output).contains("attempt 2/3: succeeded, but flaky"), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("warning"), "{}", stderr(&output));
+    let output = script(folder.path(), &["--flaky", "warn"], flaky);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stderr(&output).contains("warning: sh -c"), "{}", stderr(&output));
+    let output = script(folder.path(), &["--flaky", "fail"], flaky);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(script(folder.path(), &["--flaky", "fail"], "exit 0").status.code(), Some(0));
+}
+
+#[test]
+fn github_gets_annotations_and_a_summary() {
+    let folder = here();
+    let on_github = |flags: &[&str], text: &str| {
+        let arguments = [&["run", "-d", "1ms"], flags, &["--", "sh", "-c", text]].concat();
+        let mut command = command(folder.path(), &arguments);
+        command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", folder.path().join("sum"));
+        command.output().unwrap()
+    };
+    assert_eq!(stderr(&on_github(&[], "exit 0")), "");
+    assert!(!folder.path().join("sum").exists());
+    let flaky = on_github(&[], "exit $((REDIAL_ATTEMPT < 2))");
+    let line = stderr(&flaky).lines().find(|line| line.starts_with("::")).unwrap().to_owned();
+    assert!(line.starts_with("::warning title=sh -c '"), "{line}");
+    assert!(line.contains("::flaky: succeeded on attempt 2/3"), "{line}");
+    let failed = stderr(&on_github(&[], "exit 5 # 100%"));
+    assert!(
+        failed.contains("\n::error title=sh -c 'exit 5 # 100%25'::attempt 3/3: exit 5"),
+        "{failed}"
+    );
+    let summary = fs::read_to_string(folder.path().join("sum")).unwrap();
+    assert_eq!(summary.lines().filter(|line| !line.is_empty()).count(), 2, "{summary}");
+    assert!(
+        !stderr(&on_github(&["--flaky", "pass"], "exit $((REDIAL_ATTEMPT < 2))")).contains("::")
+    );
+}
+
+#[test]
+fn the_policy_of_a_file_brings_its_rules() {
+    let folder = here();
+    let file = "policies:\n  fetch:\n    attempts: 4\n    delay: 1ms\n    timeout: 20s\n    retry_on: [network]\n";
+    fs::write(folder.path().join("p.yaml"), file).unwrap();
+    let run = |text: &str| {
+        redial(folder.path(), &["run", "--policy", "p.yaml#fetch", "--", "sh", "-c", text])
+    };
+    let output = run("echo connection refused >&2; exit 1");
+    assert!(stderr(&output).contains("attempt 4/4"), "{}", stderr(&output));
+    let output = run("echo no such user >&2; exit 1");
+    assert!(stderr(&output).contains("attempt 1/4"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("not retried"), "{}", stderr(&output));
+}
+
+#[test]
+fn rules_decide_in_the_order_of_the_contract() {
+    let folder = here();
+    let attempts = |flags: &[&str], text: &str| {
+        let flags = [flags, &["--events", "events"]].concat();
+        let _ = fs::remove_file(folder.path().join("events"));
+        let code = script(folder.path(), &flags, text).status.code();
+        let events = events(folder.path());
+        (of_type(&events, "attempt.start").len(), code)
+    };
+    assert_eq!(attempts(&["--success-on", "exit:3"], "exit 3"), (1, Some(0)));
+    assert_eq!(attempts(&["--success-on", "exit:3"], "exit 0"), (3, Some(1)));
+    assert_eq!(attempts(&["--success-on", "stdout:/ready/"], "echo ready; exit 9"), (1, Some(0)));
+    assert_eq!(attempts(&["--stop-on", "exit:3", "--retry-on", "exit:3"], "exit 3"), (1, Some(3)));
+    assert_eq!(attempts(&["--retry-on", "exit:4"], "exit 3"), (1, Some(3)));
+    assert_eq!(attempts(&["--retry-on", "signal:KILL"], "kill -9 $$"), (3, Some(137)));
+    assert_eq!(attempts(&["--retry-on", "spawn"], "exit 3"), (3, Some(3)));
+    assert_eq!(attempts(&["--rules", "curl", "--retry-on", "exit:3"], "exit 3"), (3, Some(3)));
+    assert_eq!(attempts(&["--rules", "curl"], "exit 3"), (1, Some(3)));
+}
+
+#[test]
+fn a_command_that_cannot_be_started_is_tried_again_only_on_request() {
+    let folder = here();
+    for (program, code) in [("./nothing", 127), ("nothing-of-that-name", 127), ("/etc", 126)] {
+        let output = redial(folder.path(), &["run", "--", program]);
+        assert_eq!(output.status.code(), Some(code), "{program}");
+        assert!(stderr(&output).contains("attempt 1/3"), "{}", stderr(&output));
+        let again = ["run", "-d", "1ms", "--retry-on", "spawn", "--", program];
+        let output = redial(folder.path(), &again);
+        assert_eq!(output.status.code(), Some(code), "{program}");
+        assert!(stderr(&output).contains("attempt 3/3"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_dry_run_shows_everything_and_does_nothing() {
+    let folder = here();
+    let flags =
+        ["--dry-run", "-t", "3s", "--stop-on", "exit:2", "--events", "events", "--report", "r.md"];
+    let output = script(folder.path(), &flags, "touch ran");
+    assert_eq!(output.status.code(), Some(0));
+    let shown = stdout(&output);
+    for part in ["command  sh -c 'touch ran'", "timeout: 3s", "--stop-on exit:2"] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_report_is_written_in_the_format_of_its_name() {
+    let folder = here();
+    for (name, start) in [("r.json", "{"), ("r.md", "#"), ("r.xml", "<?xml")] {
+        script(folder.path(), &["--report", name], "exit 3");
+        let report = fs::read_to_string(folder.path().join(name)).unwrap();
+        assert!(report.starts_with(start), "{name}: {report}");
+        assert!(report.contains('3'), "{name}");
+    }
+    let output = script(folder.path(), &["--report", "no/such/folder/r.md"], "exit 3");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("cannot write the report no/such/folder/r.md"));
+}
+
+#[test]
+fn a_budget_is_shared_and_an_open_breaker_refuses() {
+    let folder = here();
+    let budget =
+        r#"{"redial": "budget", "capacity": 3, "deposit": 0, "floor_per_second": 0.000001}"#;
+    fs::write(folder.path().join("budget"), budget).unwrap();
+    let attempts = || {
+        let output =
+            script(folder.path(), &["--budget", "budget", "--events", "-", "-n", "3"], "exit 5");
+        assert_eq!(output.status.code(), Some(5));
+        stdout(&output).matches("attempt.start").count()
+    };
+    assert_eq!([attempts(), attempts(), attempts()], [3, 2, 1]);
+
+    let breaker = r#"{"redial": "breaker", "failures": 2, "recovery_seconds": 3600}"#;
+    fs::write(folder.path().join("breaker"), breaker).unwrap();
+    let output = script(folder.path(), &["--breaker", "breaker", "-n", "5"], "exit 5");
+    assert_eq!(output.status.code(), Some(5), "between attempts it is the command's own code");
+    assert!(stderr(&output).contains("attempt 2/5"), "{}", stderr(&output));
+    let output =
+        script(folder.path(), &["--breaker", "breaker", "--events", "events"], "touch ran");
+    assert_eq!(output.status.code(), Some(75));
+    assert!(stderr(&output).contains("the breaker is open for "), "{}", stderr(&output));
+    assert!(!folder.path().join("ran").exists());
+    let events = events(folder.path());
+    assert_eq!(of_type(&events, "run.end")[0]["outcome"], "refused");
+    assert_eq!(of_type(&events, "decision")[0]["reason"], "breaker-open");
+}
+
+#[test]
+fn what_is_wrong_is_said_before_anything_runs() {
+    refused(&["--retrys", "3"], &["--retrys", "--retries"]);
+    refused(&["--with", "retry: 3, dely: 1s"], &["dely", "did you mean `delay`?"]);
+    refused(&["--policy", "missing.yaml"], &["missing.yaml"]);
+    refused(&["--preset", "patience"], &["patience", "contention"]);
+    refused(&["--retry-on", "exti:1"], &["--retry-on", "exti:1", "did you mean `exit:1`?"]);
+    refused(&["--stop-on", "stderr:/(/"], &["--stop-on", "regular expression"]);
+    refused(&["--success-on", "exit:300"], &["--success-on", "300"]);
+    refused(&["--delay-from", "stderr:/wait/"], &["--delay-from"]);
+    refused(&["--rules", "crul"], &["crul", "did you mean `curl`?"]);
+    refused(&["--rules", "./none.toml"], &["./none.toml"]);
+    refused(&["--events", "no/such/folder/e"], &["--events", "no/such/folder/e"]);
+    refused(&["--events", "."], &["--events"]);
+    refused(&["--report", "r.pdf"], &["r.pdf", ".json"]);
+    refused(&["--kill-after", "soon"], &["--kill-after", "soon", "1m30s"]);
+    refused(&["--kill-after", "-1s"], &["--kill-after", "-1s"]);
+    refused(&["--max-retry-after", "1 fortnight"], &["--max-retry-after", "1 fortnight"]);
+    refused(&["--flaky", "maybe"], &["maybe", "warn"]);
+    refused(&["--budget", "/dev/null"], &["/dev/null"]);
+    refused(&["--breaker", "no/such/folder/b"], &["no/such/folder/b"]);
+    refused(&["--budget", "b", "--breaker", "b"], &["--budget", "--breaker"]);
+    let folder = here();
+    let output = redial(folder.path(), &["run"]);
+    assert_eq!(output.status.code(), Some(125));
+    assert!(stderr(&output).contains("COMMAND"), "{}", stderr(&output));
+}
+
+#[test]
+fn numbers_at_their_extremes() {
+    let folder = here();
+    let max = u64::MAX.to_string();
+    let ok: [&[&str]; 9] = [
+        &["-n", "1"],
+        &["-n", "4294967295"],
+        &["--seed", "0"],
+        &["--seed", &max],
+        &["--kill-after", "0"],
+        &["--kill-after", "99999999999999999999d"],
+        &["--max-retry-after", "0s"],
+        &["-t", "213503d"],
+        &["--within", "18446744073s"],
+    ];
+    for flags in ok {
+        let output = redial(folder.path(), &[&["run"], flags, &["--", "true"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{flags:?}: {}", stderr(&output));
+    }
+    for flags in [
+        ["-n", "0"],
+        ["-n", "4294967296"],
+        ["-n", "-1"],
+        ["-t", "0s"],
+        ["-T", "0s"],
+        ["-t", "-5s"],
+        ["--seed", "18446744073709551616"],
+        ["--seed", "-1"],
+        ["-d", "1e400s"],
+        ["--factor", "NaN"],
+    ] {
+        refused(&flags, &[]);
+    }
+}
+
+#[test]
+fn everything_after_the_command_is_its_own() {
+    let folder = here();
+    let output = redial(folder.path(), &["run", "echo", "-n", "5", "--events", "-", "--", "-q"]);
+    assert_eq!(stdout(&output), "5 --events - -- -q");
+    let output =
+        redial(folder.path(), &["run", "-q", "--", "printf", "%s|", "", "a b", "$HOME", "*"]);
+    assert_eq!(stdout(&output), "|a b|$HOME|*|");
+}
+
+#[test]
+fn words_that_are_not_utf8_reach_the_command() {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    let folder = here();
+    let word = std::ffi::OsString::from_vec(vec![b'a', 0xff, 0xfe, b'z']);
+    let mut command = command(folder.path(), &["run", "--events", "events", "--", "printf", "%s"]);
+    let output = command.arg(&word).output().unwrap();
+    assert_eq!(output.stdout, word.as_bytes());
+    assert_eq!(of_type(&events(folder.path()), "run.start").len(), 1);
+}
+
+#[test]
+fn the_deadline_cuts_and_stops() {
+    let folder = here();
+    let output = script(folder.path(), &["-T", "300ms", "-n", "unlimited"], "sleep 20");
+    assert_eq!(output.status.code(), Some(124), "{}", stderr(&output));
+    // Between attempts it is the command's own code.
+    let output =
+        redial(folder.path(), &["run", "-T", "5s", "-d", "10s", "-j", "none", "--", "false"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("deadline"), "{}", stderr(&output));
+}
+
+#[test]
+fn classify_says_what_run_would_do() {
+    let folder = here();
+    let classified = |arguments: &[&str]| {
+        let output = redial(folder.path(), &[&["classify"], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stdout(&output)
+    };
+    assert!(classified(&["--exit", "0"]).starts_with("success\n"));
+    assert!(classified(&["--exit", "1"]).starts_with("retry\n"));
+    assert!(classified(&["--not-found"]).starts_with("stop\n"));
+    assert!(classified(&["--not-executable"]).starts_with("stop\n"));
+    assert!(
+        classified(&["--timed-out", "--stop-on", "timeout"])
+            .starts_with("stop\n  by --stop-on timeout")
+    );
+    assert!(classified(&["--signal", "sigsegv", "--retry-on", "signal:11"]).starts_with("retry\n"));
+    fs::write(folder.path().join("log"), "x\nretry after 90\n").unwrap();
+    let asked =
+        ["--exit", "1", "--stderr", "log", "--delay-from", r"stderr:/after (\d+)/", "--json"];
+    let answer: Value = serde_json::from_str(&classified(&asked)).unwrap();
+    assert_eq!(answer["fate"], "retry");
+    assert_eq!(answer["delay_ns"], 90_000_000_000u64);
+    for (arguments, word) in [
+        (&["classify"][..], "--exit"),
+        (&["classify", "--exit", "256"], "256"),
+        (&["classify", "--signal", "BOOM"], "BOOM"),
+        (&["classify", "--exit", "1", "--stderr", "missing"], "missing"),
+        (&["classify", "--exit", "1", "--stderr", "-", "--stdout", "-"], "standard input"),
+    ] {
+        let output = redial(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(125), "{arguments:?}");
+        assert!(stderr(&output).contains(word), "{arguments:?}: {}", stderr(&output));
+    }
+}
