@@ -12,8 +12,18 @@ use crate::rules::Fate;
 use crate::tree::{self, Field, Node, Value};
 
 /// The sets that redial brings.
-const SETS: [(&str, &str); 2] =
-    [("curl", include_str!("../rules/curl.toml")), ("git", include_str!("../rules/git.toml"))];
+const SETS: [(&str, &str); 10] = [
+    ("apt", include_str!("../rules/apt.toml")),
+    ("cargo", include_str!("../rules/cargo.toml")),
+    ("curl", include_str!("../rules/curl.toml")),
+    ("docker", include_str!("../rules/docker.toml")),
+    ("git", include_str!("../rules/git.toml")),
+    ("kubectl", include_str!("../rules/kubectl.toml")),
+    ("npm", include_str!("../rules/npm.toml")),
+    ("pip", include_str!("../rules/pip.toml")),
+    ("ssh", include_str!("../rules/ssh.toml")),
+    ("wget", include_str!("../rules/wget.toml")),
+];
 
 /// How large a file of rules may be, and how many it may hold.
 const FILE_MAX: usize = 256 << 10;
@@ -107,6 +117,11 @@ impl RuleSet {
             let message =
                 format!("this text has {} bytes; rules have {FILE_MAX} at most", text.len());
             return Err(vec![Diagnostic::new(Kind::TooLarge, Span { start: 0, end: 0 }, message)]);
+        }
+        if let Some(at) = text.find('\0') {
+            let span = Span { start: at, end: at + 1 };
+            let message = "there is a NUL byte here; rules are text";
+            return Err(vec![Diagnostic::new(Clause::Syntax, span, message)]);
         }
         let roots = tree::parse(text, format).map_err(|found| vec![found])?;
         let [root] = roots.as_slice() else {

@@ -105,12 +105,19 @@ pub struct Judgement {
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     success: Vec<Rule>,
-    stop: Vec<Rule>,
-    retry: Vec<Rule>,
+    flags: OnFailure,
+    policy: OnFailure,
     sets: Vec<Set>,
     delays: Vec<Delay>,
     /// What all of them look for, shared with every watch.
     probes: Arc<Vec<Probe>>,
+}
+
+/// Rules of one origin.
+#[derive(Clone, Debug, Default)]
+struct OnFailure {
+    stop: Vec<Rule>,
+    retry: Vec<Rule>,
 }
 
 /// A condition whose patterns have become probes.
@@ -161,7 +168,7 @@ impl Rules {
     /// What is wrong with the condition.
     pub fn stop_on(&mut self, text: &str) -> Result<(), BadCondition> {
         let rule = self.flag("--stop-on", text)?;
-        self.stop.push(rule);
+        self.flags.stop.push(rule);
         Ok(())
     }
 
@@ -172,7 +179,7 @@ impl Rules {
     /// What is wrong with the condition.
     pub fn retry_on(&mut self, text: &str) -> Result<(), BadCondition> {
         let rule = self.flag("--retry-on", text)?;
-        self.retry.push(rule);
+        self.flags.retry.push(rule);
         Ok(())
     }
 
@@ -205,11 +212,11 @@ impl Rules {
     pub fn policy(&mut self, retry_on: &[Matcher], stop_on: &[Matcher]) {
         for matcher in stop_on {
             let rule = self.matcher("stop_on", matcher);
-            self.stop.push(rule);
+            self.policy.stop.push(rule);
         }
         for matcher in retry_on {
             let rule = self.matcher("retry_on", matcher);
-            self.retry.push(rule);
+            self.policy.retry.push(rule);
         }
     }
 
@@ -280,10 +287,16 @@ impl Rules {
 
     /// The rules for failures, in the order in which they are asked.
     fn asked(&self) -> impl Iterator<Item = (Action, &Rule)> {
-        let stop = self.stop.iter().map(|rule| (Action::Stop, rule));
-        let retry = self.retry.iter().map(|rule| (Action::Retry, rule));
+        let stop = self.flags.stop.iter().chain(&self.policy.stop);
         let sets = self.sets.iter().flat_map(|set| &set.rules);
-        stop.chain(retry).chain(sets.map(|(action, rule)| (*action, rule)))
+        let alone = stop.map(|rule| (Action::Stop, rule));
+        alone
+            .chain(self.retried().map(|rule| (Action::Retry, rule)))
+            .chain(sets.map(|(action, rule)| (*action, rule)))
+    }
+
+    fn retried(&self) -> impl Iterator<Item = &Rule> {
+        self.flags.retry.iter().chain(&self.policy.retry)
     }
 
     /// What holds where no rule does; none where every failure is retried.
@@ -297,7 +310,7 @@ impl Rules {
             return Some((Fate::Stop, format!("{}: otherwise stop", titles.join(", "))));
         }
         // What is about commands that cannot be started adds to the rest.
-        let mut asked = self.retry.iter().filter(|rule| !rule.about_spawn);
+        let mut asked = self.retried().filter(|rule| !rule.about_spawn);
         let flag = asked.next()?.label.split(' ').next().unwrap_or_default().to_owned();
         Some((Fate::Stop, format!("no {flag} matches")))
     }

@@ -197,10 +197,11 @@ impl Latch {
 
     fn look(&mut self, probe: &Probe, text: &str, from: usize, last: bool) {
         match &probe.seeks {
-            // Where more is to come, what begins at the end of this text may be only half there.
             Seeks::Pattern(pattern) => {
                 let found = pattern.find_at(text, from);
-                self.hit |= found.is_some_and(|found| last || found.start() < text.len());
+                // After the last line end there is no line, unless more is to come.
+                let open = last && !text.ends_with('\n');
+                self.hit |= found.is_some_and(|found| open || found.start() < text.len());
             }
             // A message does not end in the line end that it is printed with.
             Seeks::Matcher(Matcher::Pattern(pattern)) => {
