@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::condition::{BadCondition, Condition, Output, Printed, Test, delay_from};
+use crate::fields::excerpt;
 use crate::found_delay;
 use crate::matcher::{Matcher, Patterns};
 use crate::rule_set::{Action, RuleSet};
@@ -125,6 +126,8 @@ struct OnFailure {
 struct Rule {
     /// In the words of whoever gave it.
     label: String,
+    /// The same with all of its condition, where that is long.
+    in_full: String,
     terms: Vec<(bool, Check)>,
     about_spawn: bool,
 }
@@ -226,8 +229,10 @@ impl Rules {
         let mut rules = Vec::with_capacity(set.rules.len());
         for rule in set.rules {
             let because = rule.because.map(|because| format!(" ({because})")).unwrap_or_default();
-            let label = format!("{}: {}{because}", rule.title, rule.condition);
-            rules.push((rule.action, self.rule(label, &rule.condition)));
+            let condition = rule.condition.to_string();
+            let label = format!("{}: {}{because}", rule.title, excerpt(&condition));
+            let in_full = format!("{}: {condition}{because}", rule.title);
+            rules.push((rule.action, Rule { in_full, ..self.rule(label, &rule.condition) }));
         }
         for (title, output) in &set.delays {
             self.delay(format!("{title}: {output}"), output);
@@ -337,13 +342,13 @@ impl Rules {
         let mut lines = Vec::new();
         let mut says = |fate: &str, label: &str| lines.push(format!("{fate}: {label}"));
         for rule in &self.success {
-            says("success", &rule.label);
+            says("success", &rule.in_full);
         }
         if self.success.is_empty() {
             says("success", "exit:0");
         }
         for (action, rule) in self.asked() {
-            says(action.name(), &rule.label);
+            says(action.name(), &rule.in_full);
         }
         says("stop", NO_SPAWN);
         match self.otherwise() {
@@ -366,7 +371,8 @@ impl Rules {
         let test = Test::Text(matcher.clone());
         let check = Check { probes: self.probes_of(&test), test };
         let label = format!("{option} {matcher}");
-        Rule { label, terms: vec![(false, check)], about_spawn: false }
+        let in_full = label.clone();
+        Rule { label, in_full, terms: vec![(false, check)], about_spawn: false }
     }
 
     fn rule(&mut self, label: String, condition: &Condition) -> Rule {
@@ -375,7 +381,8 @@ impl Rules {
             (term.negated, Check { test: term.test.clone(), probes })
         });
         let terms = terms.collect();
-        Rule { label, terms, about_spawn: condition.is_about_spawn() }
+        let in_full = label.clone();
+        Rule { label, in_full, terms, about_spawn: condition.is_about_spawn() }
     }
 
     fn delay(&mut self, label: String, output: &Output) {

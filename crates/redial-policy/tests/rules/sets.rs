@@ -117,6 +117,16 @@ fn no_set_looks_at_standard_output() {
 }
 
 #[test]
+fn the_rule_that_decides_fits_a_line() {
+    let stderr = "E: Could not get lock /var/lib/dpkg/lock-frontend.\n";
+    let (_, rule) = judged(&rules("apt"), Ending::Exit(100), stderr);
+    assert_eq!(
+        rule,
+        "rules apt: exit:100 & stderr:/Could not get lock|Un… (another apt or dpkg is at work)"
+    );
+}
+
+#[test]
 fn every_rule_says_why() {
     for name in RuleSet::names() {
         for line in rules(name).describe() {
