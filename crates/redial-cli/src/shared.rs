@@ -18,6 +18,8 @@ mod breaker;
 mod budget;
 mod lock;
 mod record;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use breaker::{Admission, Refusal, SharedBreaker, SharedPermit};
 pub(crate) use budget::SharedBudget;

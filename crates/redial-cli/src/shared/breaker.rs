@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use redial_core::{Breaker, BreakerSnapshot, BreakerState, Permit, Pretty, Time};
+use redial_core::{Breaker, BreakerBuilder, BreakerSnapshot, BreakerState, Permit, Pretty, Time};
 use serde::{Deserialize, Serialize};
 
 use super::lock::{self, Byte, PROBES_MAX};
@@ -64,7 +64,7 @@ impl Record for BreakerRecord {
 }
 
 impl BreakerRecord {
-    fn resume(&self, running: u32, now: Time) -> Result<Breaker, String> {
+    fn settings(&self) -> Result<BreakerBuilder, String> {
         let recovery = Duration::try_from_secs_f64(self.recovery_seconds).map_err(|_| {
             format!(
                 "recovery_seconds: {} is out of range; use 0 or more, four years at most",
@@ -74,18 +74,19 @@ impl BreakerRecord {
         if self.probes > PROBES_MAX {
             return Err(format!("probes: {} are too many; use at most {PROBES_MAX}", self.probes));
         }
+        let settings = Breaker::builder().failures(self.failures).probes(self.probes);
+        Ok(settings.recovery(recovery))
+    }
+
+    fn resume(&self, running: u32, now: Time) -> Result<Breaker, String> {
         let state = match self.state {
             State::Closed => BreakerState::Closed { failures: self.failed },
             State::Open => BreakerState::Open { until: time(self.until) },
             State::HalfOpen => BreakerState::HalfOpen,
         };
         let Self { succeeded, period, .. } = *self;
-        Breaker::builder()
-            .failures(self.failures)
-            .recovery(recovery)
-            .probes(self.probes)
-            .resume(BreakerSnapshot { state, running, succeeded, period }, now)
-            .map_err(|invalid| invalid.to_string())
+        let snapshot = BreakerSnapshot { state, running, succeeded, period };
+        self.settings()?.resume(snapshot, now).map_err(|invalid| invalid.to_string())
     }
 
     fn keep(&mut self, snapshot: BreakerSnapshot) {
@@ -106,25 +107,21 @@ impl BreakerRecord {
         };
         let mut running = 0;
         for place in 0..places {
-            let locked = lock::is_locked(file, Byte::probe(self.period, place));
-            running += u32::from(locked.map_err(cannot_lock)?);
+            running += u32::from(lock::is_locked(file, Byte::probe(self.period, place))?);
         }
         Ok(running)
     }
 
-    /// Takes a place among the probes; false where there is none left.
-    fn take_place(&self, file: &File) -> Result<bool, String> {
+    /// Takes a place among the probes of this period, if there is one left.
+    fn take_place(&self, file: &File) -> Result<Option<Byte>, String> {
         for place in 0..self.probes {
-            if lock::try_lock(file, Byte::probe(self.period, place)).map_err(cannot_lock)? {
-                return Ok(true);
+            let place = Byte::probe(self.period, place);
+            if lock::try_lock(file, place)? {
+                return Ok(Some(place));
             }
         }
-        Ok(false)
+        Ok(None)
     }
-}
-
-fn cannot_lock(error: std::io::Error) -> String {
-    format!("cannot be locked: {error}")
 }
 
 /// A circuit breaker that all processes share which name its file.
@@ -176,8 +173,20 @@ impl fmt::Display for Refusal {
 pub(crate) struct SharedPermit {
     breaker: SharedBreaker,
     period: u16,
-    /// Holds the place of a probe while it is open.
-    _place: Option<File>,
+    _place: Option<Place>,
+}
+
+/// The place of a probe, until it is dropped.
+#[derive(Debug)]
+struct Place {
+    file: File,
+    byte: Byte,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        lock::unlock(&self.file, self.byte);
+    }
 }
 
 impl SharedBreaker {
@@ -194,27 +203,26 @@ impl SharedBreaker {
 
     /// Leave to run one attempt, or why not. A process has one permit at a time.
     pub(crate) fn admit(&self) -> Result<Admission, String> {
-        let ((decision, is_probe), file) =
-            record::change(&self.path, |record: &mut BreakerRecord, file| {
-                let now = (self.clock)();
-                let breaker = record.resume(record.running(file)?, now)?;
-                let mut decision = breaker.admit(|| now).map(Permit::into_period);
-                record.keep(breaker.snapshot(now));
-                let is_probe = matches!(record.state, State::HalfOpen);
-                if decision.is_some() && is_probe && !record.take_place(file)? {
-                    decision = None;
-                }
-                let refusal = match breaker.state(now) {
-                    BreakerState::Open { until } => Refusal::Open(until.since(now)),
-                    _ => Refusal::Probing,
-                };
-                Ok((decision.ok_or(refusal), is_probe))
-            })?;
+        let (decision, file) = record::change(&self.path, |record: &mut BreakerRecord, file| {
+            let now = (self.clock)();
+            let breaker = record.resume(record.running(file)?, now)?;
+            let admitted = breaker.admit(|| now).map(Permit::into_period);
+            record.keep(breaker.snapshot(now));
+            Ok(match (admitted, breaker.state(now)) {
+                (Some(period), BreakerState::HalfOpen) => match record.take_place(file)? {
+                    Some(place) => Ok((period, Some(place))),
+                    None => Err(Refusal::Probing),
+                },
+                (Some(period), _) => Ok((period, None)),
+                (None, BreakerState::Open { until }) => Err(Refusal::Open(until.since(now))),
+                (None, _) => Err(Refusal::Probing),
+            })
+        })?;
         Ok(match decision {
-            Ok(period) => Admission::Permit(SharedPermit {
+            Ok((period, place)) => Admission::Permit(SharedPermit {
                 breaker: self.clone(),
                 period,
-                _place: is_probe.then_some(file),
+                _place: place.map(|byte| Place { file, byte }),
             }),
             Err(refusal) => Admission::Refused(refusal),
         })
@@ -243,4 +251,9 @@ impl SharedPermit {
     pub(crate) fn failed(self) -> Result<(), String> {
         self.breaker.change(|breaker, now| breaker.permit(self.period).failed(now))
     }
+}
+
+#[test]
+fn the_defaults_are_those_of_the_core() {
+    assert_eq!(BreakerRecord::default().settings(), Ok(Breaker::builder()));
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use redial_core::{Budget, BudgetSnapshot, Time};
+use redial_core::{Budget, BudgetBuilder, BudgetSnapshot, Time};
 use serde::{Deserialize, Serialize};
 
 use super::record::{self, Record, VERSION};
@@ -44,14 +44,17 @@ impl Record for BudgetRecord {
 }
 
 impl BudgetRecord {
-    fn resume(&self, now: Time) -> Result<Budget, String> {
-        let settings = Budget::builder()
+    const fn settings(&self) -> BudgetBuilder {
+        Budget::builder()
             .capacity(self.capacity)
             .deposit(self.deposit)
             .cost(self.cost)
-            .floor_per_second(self.floor_per_second);
+            .floor_per_second(self.floor_per_second)
+    }
+
+    fn resume(&self, now: Time) -> Result<Budget, String> {
         let snapshot = BudgetSnapshot { tokens: self.tokens, paid_until: time(self.paid_until) };
-        settings.resume(snapshot, now).map_err(|invalid| invalid.to_string())
+        self.settings().resume(snapshot, now).map_err(|invalid| invalid.to_string())
     }
 
     fn keep(&mut self, snapshot: BudgetSnapshot) {
@@ -104,4 +107,9 @@ impl SharedBudget {
         })?;
         Ok(result)
     }
+}
+
+#[test]
+fn the_defaults_are_those_of_the_core() {
+    assert_eq!(BudgetRecord::default().settings(), Budget::builder());
 }

@@ -1,21 +1,19 @@
 //! Locks on single bytes of a file. The kernel gives them back when the file is closed, and so when
-//! the process dies, however it does.
+//! the process dies, however it does. The commands that redial starts do not get them: the file is
+//! closed when they begin.
 //!
-//! On Linux they belong to the open file, so that two openings exclude each other also within one
-//! process. Elsewhere they belong to the process, and go as soon as it closes the file anywhere: it
-//! may hold one lock at a time and loses nothing, for it changes nothing in between.
-//!
-//! The commands that redial starts have neither: the file is closed when they begin.
+//! On Linux a lock belongs to one opening of the file. Elsewhere it belongs to the process, and is
+//! gone as soon as that closes any opening of the file. That is enough for a process which has one
+//! permit at a time: between the start of a probe and its report it does not open the file.
 
 use std::fs::File;
-use std::io;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
 /// A place in the file, far behind all that is written there.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Byte(libc::off_t);
 
 impl Byte {
@@ -34,27 +32,32 @@ impl Byte {
 pub(super) const PROBES_MAX: u32 = 1000;
 
 /// Locks the byte, unless somebody else has.
-pub(super) fn try_lock(file: &File, byte: Byte) -> io::Result<bool> {
+pub(super) fn try_lock(file: &File, byte: Byte) -> Result<bool, String> {
     match set(file, &request(libc::F_WRLCK, byte)) {
         Ok(_) => Ok(true),
         Err(Errno::EAGAIN | Errno::EACCES | Errno::EINTR) => Ok(false),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(cannot_lock(error)),
     }
 }
 
-pub(super) fn unlock(file: &File, byte: Byte) -> io::Result<()> {
-    set(file, &request(libc::F_UNLCK, byte))?;
-    Ok(())
+/// What cannot be unlocked is so when the file is closed.
+pub(super) fn unlock(file: &File, byte: Byte) {
+    let _ = set(file, &request(libc::F_UNLCK, byte));
 }
 
 /// Whether somebody else holds the byte.
-pub(super) fn is_locked(file: &File, byte: Byte) -> io::Result<bool> {
+pub(super) fn is_locked(file: &File, byte: Byte) -> Result<bool, String> {
     let mut answer = request(libc::F_WRLCK, byte);
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    fcntl(file, FcntlArg::F_OFD_GETLK(&mut answer))?;
+    let asked = fcntl(file, FcntlArg::F_OFD_GETLK(&mut answer));
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    fcntl(file, FcntlArg::F_GETLK(&mut answer))?;
+    let asked = fcntl(file, FcntlArg::F_GETLK(&mut answer));
+    asked.map_err(cannot_lock)?;
     Ok(answer.l_type != libc::F_UNLCK as libc::c_short)
+}
+
+fn cannot_lock(error: Errno) -> String {
+    format!("cannot be locked: {}", error.desc())
 }
 
 fn set(file: &File, request: &libc::flock) -> nix::Result<libc::c_int> {

@@ -56,20 +56,27 @@ pub(super) fn change<R: Record, T>(
     path: &Path,
     step: impl FnOnce(&mut R, &File) -> Result<T, String>,
 ) -> Result<(T, File), String> {
-    let explain = |error: String| format!("{} file {}: {error}", R::KIND, path.display());
-    let file = locked(path).map_err(explain)?;
-    let old = contents(&file).map_err(explain)?;
-    let mut record: R = parse(&old).map_err(explain)?;
-    let result = step(&mut record, &file).map_err(explain)?;
+    let changed = locked(path).and_then(|file| {
+        let result = change_locked(&file, step);
+        // Closing it would do, were there no copy of it in a process that is just being started.
+        lock::unlock(&file, Byte::CHANGE);
+        result.map(|result| (result, file))
+    });
+    changed.map_err(|error| format!("{} file {}: {error}", R::KIND, path.display()))
+}
+
+fn change_locked<R: Record, T>(
+    file: &File,
+    step: impl FnOnce(&mut R, &File) -> Result<T, String>,
+) -> Result<T, String> {
+    let old = contents(file)?;
+    let mut record: R = parse(&old)?;
+    let result = step(&mut record, file)?;
     let new = print(&record, old.len());
-    let write = || {
-        if new != old {
-            file.write_all_at(&new, 0)?;
-        }
-        lock::unlock(&file, Byte::CHANGE)
-    };
-    write().map_err(|error| explain(format!("cannot be written: {error}")))?;
-    Ok((result, file))
+    if new != old {
+        file.write_all_at(&new, 0).map_err(|error| format!("cannot be written: {error}"))?;
+    }
+    Ok(result)
 }
 
 /// The file that the path names, with the lock that all changes take.
@@ -77,29 +84,26 @@ fn locked(path: &Path) -> Result<File, String> {
     let start = Instant::now();
     let mut pause = Duration::from_micros(50);
     let mut file = opened(path)?;
-    loop {
-        let locked = lock::try_lock(&file, Byte::CHANGE);
-        if locked.map_err(|error| format!("cannot be locked: {error}"))? {
-            if is_at(&file, path) {
-                return Ok(file);
-            }
-            // Deleted or replaced while we waited: who comes after us would not find our change.
-            file = opened(path)?;
-        } else if start.elapsed() > PATIENCE {
-            let seconds = PATIENCE.as_secs();
-            return Err(format!(
-                "another process has held its lock for {seconds} s; is it stopped? Continue or end it"
-            ));
-        } else {
+    while start.elapsed() < PATIENCE {
+        if !lock::try_lock(&file, Byte::CHANGE)? {
             thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(2));
+        } else if is_at(&file, path) {
+            return Ok(file);
+        } else {
+            // Deleted or replaced while we waited: who comes after us would not find our change.
+            file = opened(path)?;
         }
     }
+    let seconds = PATIENCE.as_secs();
+    Err(format!(
+        "another process has held its lock for {seconds} s; is it stopped? Continue it or end it"
+    ))
 }
 
 fn opened(path: &Path) -> Result<File, String> {
     let mut options = OpenOptions::new();
-    // Without O_NONBLOCK a pipe would keep us waiting.
+    // Nothing that is no file shall keep us waiting, nor become our terminal.
     options.read(true).write(true).mode(0o666).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     // Asking to create a file that exists is refused in a directory like /tmp where it is another
     // user's, so that is asked only where there is none.

@@ -1,0 +1,170 @@
+//! What the clock may do: stand still, go on, jump either way.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use redial_core::Time;
+
+use super::super::{Refusal, SharedBreaker, SharedBudget, seconds, time, wall_clock};
+use super::{Place, permitted, refused};
+
+thread_local! {
+    static NOW: Cell<Time> = const { Cell::new(Time::ZERO) };
+}
+
+/// Sets this thread's clock to so many seconds after 2025 began.
+fn set(seconds: f64) {
+    NOW.set(time(1_735_689_600.0 + seconds));
+}
+
+fn budget(place: &Place) -> SharedBudget {
+    SharedBudget::open_at(&place.path(), || NOW.get()).expect("the file is sound")
+}
+
+fn breaker(place: &Place) -> SharedBreaker {
+    SharedBreaker::open_at(&place.path(), || NOW.get()).expect("the file is sound")
+}
+
+fn fail(breaker: &SharedBreaker) {
+    permitted(breaker).failed().expect("the file is sound");
+}
+
+#[track_caller]
+fn withdraws(budget: &SharedBudget) -> bool {
+    budget.withdraw().expect("the file is sound")
+}
+
+#[test]
+fn a_time_is_the_same_after_it_was_in_a_file() {
+    for micros in [0, 1, 999_999, 1_735_689_600_123_456, 4_102_444_800_999_999] {
+        let before = Time::from_nanos(micros * 1000);
+        let text = serde_json::to_string(&seconds(before)).expect("a number has a text");
+        assert_eq!(time(serde_json::from_str(&text).expect("it is a number")), before, "{text}");
+    }
+    assert_eq!(wall_clock().as_nanos() % 1000, 0);
+    assert_eq!((time(f64::NAN), time(-1.0)), (Time::ZERO, Time::ZERO));
+    assert_eq!(time(f64::INFINITY), Time::MAX);
+}
+
+const SMALL: &str = r#"{"redial":"budget","capacity":2,"deposit":0.5,"floor_per_second":0.1}"#;
+
+#[test]
+fn the_floor_comes_with_time_to_the_microsecond() {
+    set(0.0);
+    let place = Place::holding(SMALL);
+    let budget = budget(&place);
+    assert!(withdraws(&budget) && withdraws(&budget) && !withdraws(&budget));
+    set(9.999999);
+    assert!(!withdraws(&budget));
+    set(10.0);
+    assert!(withdraws(&budget) && !withdraws(&budget));
+}
+
+#[test]
+fn deposits_and_refunds_count_for_everybody() {
+    set(0.0);
+    let place = Place::holding(SMALL);
+    let (one, other) = (budget(&place), budget(&place));
+    assert!(withdraws(&one) && withdraws(&other) && !withdraws(&one));
+    one.deposit().expect("the file is sound");
+    assert!(!withdraws(&one));
+    other.deposit().expect("the file is sound");
+    assert!(withdraws(&one) && !withdraws(&other));
+    one.refund().expect("the file is sound");
+    assert!(withdraws(&other));
+}
+
+#[test]
+fn a_clock_that_is_set_back_pays_the_floor_from_its_new_time_on() {
+    set(1e9);
+    let place = Place::holding(SMALL);
+    let budget = budget(&place);
+    assert!(withdraws(&budget) && withdraws(&budget));
+    set(0.0);
+    assert!(!withdraws(&budget), "nothing is paid for going back");
+    set(9.0);
+    assert!(!withdraws(&budget));
+    set(10.0);
+    assert!(withdraws(&budget));
+}
+
+#[test]
+fn an_open_breaker_says_for_how_long() {
+    set(0.0);
+    let place = Place::holding(r#"{"redial":"breaker","failures":2}"#);
+    let breaker = breaker(&place);
+    fail(&breaker);
+    assert_eq!(place.number("failed"), 1.0);
+    fail(&breaker);
+    assert_eq!(refused(&breaker), Refusal::Open(Duration::from_secs(30)));
+    set(18.2);
+    assert_eq!(refused(&breaker).to_string(), "open for 12s more");
+    set(29.9995);
+    assert_eq!(refused(&breaker).to_string(), "open for 1ms more");
+    set(30.0);
+    let probe = permitted(&breaker);
+    assert_eq!(refused(&breaker), Refusal::Probing);
+    probe.succeeded().expect("the file is sound");
+    assert_eq!(place.json()["state"], "closed");
+}
+
+#[test]
+fn a_success_ends_the_row_and_a_dropped_permit_is_neither() {
+    set(0.0);
+    let place = Place::holding(r#"{"redial":"breaker","failures":2}"#);
+    let breaker = breaker(&place);
+    fail(&breaker);
+    drop(permitted(&breaker));
+    assert_eq!(place.number("failed"), 1.0);
+    permitted(&breaker).succeeded().expect("the file is sound");
+    assert_eq!(place.number("failed"), 0.0);
+}
+
+#[test]
+fn a_clock_that_is_set_back_leaves_it_open_for_its_recovery_and_no_longer() {
+    set(1e9);
+    let place = Place::holding(r#"{"redial":"breaker","failures":1}"#);
+    let breaker = breaker(&place);
+    fail(&breaker);
+    set(0.0);
+    assert_eq!(refused(&breaker), Refusal::Open(Duration::from_secs(30)));
+    set(29.0);
+    assert_eq!(refused(&breaker), Refusal::Open(Duration::from_secs(1)));
+    set(30.0);
+    let _probe = permitted(&breaker);
+}
+
+#[test]
+fn after_years_of_rest_it_probes() {
+    set(0.0);
+    let place = Place::holding(r#"{"redial":"breaker","failures":1}"#);
+    let breaker = breaker(&place);
+    fail(&breaker);
+    set(6.0 * 366.0 * 86_400.0);
+    permitted(&breaker).succeeded().expect("the file is sound");
+    assert_eq!(place.json()["state"], "closed");
+}
+
+#[test]
+fn a_dropped_probe_makes_room_and_a_failed_one_opens_it_again() {
+    set(0.0);
+    let place = Place::holding(r#"{"redial":"breaker","failures":1,"probes":2}"#);
+    let breaker = breaker(&place);
+    fail(&breaker);
+    set(30.0);
+    let (one, other) = (permitted(&breaker), permitted(&breaker));
+    assert_eq!(refused(&breaker), Refusal::Probing);
+    drop(one);
+    let third = permitted(&breaker);
+    other.failed().expect("the file is sound");
+    assert_eq!(refused(&breaker), Refusal::Open(Duration::from_secs(30)));
+
+    // Of the next period the third is no probe, though it still runs.
+    set(60.0);
+    let next = [permitted(&breaker), permitted(&breaker)];
+    third.failed().expect("the file is sound");
+    for probe in next {
+        probe.succeeded().expect("the file is sound");
+    }
+    assert_eq!(place.json()["state"], "closed");
+}
