@@ -168,3 +168,16 @@ fn a_dropped_probe_makes_room_and_a_failed_one_opens_it_again() {
     }
     assert_eq!(place.json()["state"], "closed");
 }
+
+#[test]
+fn a_probe_that_runs_and_one_that_succeeded_leave_no_room_for_a_third() {
+    set(0.0);
+    let place = Place::holding(r#"{"redial":"breaker","probes":2,"state":"half-open"}"#);
+    let breaker = breaker(&place);
+    let running = permitted(&breaker);
+    permitted(&breaker).succeeded().expect("the file is sound");
+    assert_eq!(place.number("succeeded"), 1.0);
+    assert_eq!(refused(&breaker), Refusal::Probing);
+    running.succeeded().expect("the file is sound");
+    assert_eq!(place.json()["state"], "closed");
+}
