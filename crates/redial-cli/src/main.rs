@@ -21,6 +21,7 @@ mod rules;
 mod run;
 #[cfg(unix)]
 mod shared;
+mod shell;
 mod source;
 mod text;
 mod visible;

@@ -14,7 +14,6 @@ mod junit;
 mod logs;
 mod markdown;
 mod plain;
-mod shell;
 mod summary;
 mod terminal;
 #[cfg(test)]
@@ -22,7 +21,6 @@ mod tests;
 mod words;
 
 pub(crate) use collector::Collector;
-pub(crate) use shell::command;
 pub(crate) use summary::Summary;
 
 use crate::args::Report;

@@ -41,6 +41,7 @@ use crate::output::{Failure, print};
 use crate::report;
 use crate::rules::rules;
 use crate::shared::{SharedBreaker, SharedBudget};
+use crate::shell;
 use crate::visible::visible;
 
 pub(crate) fn run(arguments: &args::Run, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
@@ -137,7 +138,7 @@ fn resolved(arguments: &args::Run, chosen: &Chosen, rules: &Rules) -> String {
 /// The words of a command as a shell would take them.
 fn shell_words(words: &[OsString]) -> String {
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    report::command(&words)
+    shell::command(&words)
 }
 
 /// A name for the run that sorts by time: 48 bits of milliseconds and 80 of chance, in the 26

@@ -520,7 +520,7 @@ fn a_full_disk_is_an_error_and_a_closed_pipe_is_not() {
 fn every_verb_has_help_with_examples() {
     let help = redial(&["--help"]);
     assert!(stdout(&help).contains("Examples:"));
-    for verb in ["plan", "check", "explain", "convert", "completions", "man", "help"] {
+    for verb in ["plan", "check", "explain", "convert", "report", "completions", "man", "help"] {
         let short = redial(&[verb, "--help"]);
         let long = redial(&["help", verb]);
         for output in [short, long] {
@@ -541,15 +541,20 @@ fn every_verb_has_help_with_examples() {
 fn the_examples_of_the_help_work() {
     let policies = "policies:\n  fetch: 'retry: 3, delay: 1s'\n";
     let workflow = "steps:\n  - retry_config: {attempts: 3, initial_delay: 1s}\n";
+    let events =
+        "{\"v\":1,\"run\":\"r\",\"t\":0,\"type\":\"attempt.start\",\"attempt\":1,\"of\":3}\n";
     let folder = folder(&[
         ("retries.yaml", policies),
         ("retries.toml", "[policies]\nfetch = 'retry: 3, delay: 1s'\n"),
         ("policies.json", "{\"policies\": {\"fetch\": \"retry: 3, delay: 1s\"}}\n"),
         ("workflow.yml", workflow),
         ("pipeline.cst", "x = F(y) with retry: 3, delay: 1s\n"),
+        ("events.ndjson", events),
     ]);
     let mut ran = 0;
-    for verb in ["--help", "plan", "check", "explain", "convert", "completions", "man", "help"] {
+    for verb in
+        ["--help", "plan", "check", "explain", "convert", "report", "completions", "man", "help"]
+    {
         let help = if verb == "--help" { redial(&[verb]) } else { redial(&[verb, "--help"]) };
         let examples = stdout(&help).split_once("Examples:\n").unwrap().1;
         for line in examples.lines().take_while(|line| line.starts_with("  redial ")) {

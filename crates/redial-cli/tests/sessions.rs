@@ -23,7 +23,7 @@ fn the_sessions_go_as_the_documents_say() {
         let mut rest = text.as_str();
         while let Some((before, after)) = rest.split_once(FENCE) {
             let (session, after) = after.split_once("```").expect("a fence that closes");
-            let now = commands(session).map(|command| played(command)).collect::<String>();
+            let now = commands(session).map(played).collect::<String>();
             if !overwrite {
                 assert_eq!(
                     timeless(session),

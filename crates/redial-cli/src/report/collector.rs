@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::shell;
 use crate::events::{
     Action, AttemptEnd, Decided, DelaySource, Event, Line, Outcome, RunEnd, RunStart,
 };
+use crate::shell;
 
 /// How many attempts of a run are kept at its beginning, and how many at its end.
 const KEPT: usize = 50;
@@ -61,7 +61,6 @@ pub(super) struct Attempts {
     listed: Vec<Attempt>,
     /// The highest number.
     last: u32,
-    unlisted: bool,
     unlisted_running_ns: u64,
     unlisted_waited_ns: u64,
 }
@@ -264,7 +263,6 @@ impl Attempts {
         self.last = self.last.max(number);
         let mut index = match self.listed.binary_search_by_key(&number, |attempt| attempt.number) {
             Ok(known) => known,
-            Err(KEPT) if self.unlisted => return None,
             Err(place) => {
                 // Most runs have one attempt, and there may be very many runs.
                 self.listed.reserve_exact(1);
@@ -275,6 +273,7 @@ impl Attempts {
         if self.listed.len() > 2 * KEPT {
             self.unlist();
             match index {
+                // It is one of those between, and came late or again.
                 KEPT => return None,
                 0..KEPT => {}
                 _ => index -= 1,
@@ -286,7 +285,6 @@ impl Attempts {
     /// Lets go of the attempt in the middle.
     fn unlist(&mut self) {
         let attempt = self.listed.remove(KEPT);
-        self.unlisted = true;
         self.unlisted_running_ns = self.unlisted_running_ns.saturating_add(attempt.running_ns());
         self.unlisted_waited_ns = self.unlisted_waited_ns.saturating_add(attempt.waited_ns());
     }

@@ -1,6 +1,6 @@
 //! A report for programs. The fields and their order are a promise: fields are only ever added.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::collector::{Attempt, Run, Verdict};
 use super::summary::{CommandSummary, Summary, Sums};
@@ -11,8 +11,13 @@ const VERSION: u32 = 1;
 
 /// The report as JSON, ending with a newline.
 pub(super) fn json(summary: &Summary<'_>) -> String {
+    const DELETE: char = '\u{7f}';
     let mut text = serde_json::to_string_pretty(&Document::new(summary))
         .expect("numbers and text under names that are text are always JSON");
+    // JSON leaves it as it is, and what takes styles out of our output takes it out too.
+    if text.contains(DELETE) {
+        text = text.replace(DELETE, "\\u007f");
+    }
     text.push('\n');
     text
 }
@@ -29,7 +34,7 @@ struct Document<'c> {
 }
 
 impl<'c> Document<'c> {
-    fn new(summary: &Summary<'c>) -> Self {
+    fn new(summary: &'c Summary<'c>) -> Self {
         let named = |runs: &[&'c Run]| runs.iter().map(|run| Named::new(run)).collect();
         Self {
             v: VERSION,
@@ -83,16 +88,22 @@ struct CommandEntry<'c> {
     command: Option<&'c str>,
     argv: Option<&'c [String]>,
     totals: Totals,
-    runs: Vec<RunEntry<'c>>,
+    #[serde(serialize_with = "each_run")]
+    runs: &'c [&'c Run],
+}
+
+/// One after the other: there may be very many.
+fn each_run<S: Serializer>(runs: &[&Run], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(runs.iter().map(|run| RunEntry::new(run)))
 }
 
 impl<'c> CommandEntry<'c> {
-    fn new(group: &CommandSummary<'c>) -> Self {
+    fn new(group: &'c CommandSummary<'c>) -> Self {
         Self {
             command: group.command.map(|command| command.typed.as_str()),
             argv: group.command.map(|command| command.argv.as_slice()),
             totals: Totals::new(&group.sums),
-            runs: group.runs.iter().map(|run| RunEntry::new(run)).collect(),
+            runs: &group.runs,
         }
     }
 }

@@ -139,3 +139,68 @@ impl Content {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: &str = r#"{"v":1,"run":"r","t":0,"type":"run.start","ts":"","argv":["x"],"cwd":"/","pid":1,"policy":"","attempts":"unlimited","timeout_ns":null,"seed":0,"rules":[]}"#;
+
+    fn log(bytes: impl AsRef<[u8]>) -> Log {
+        read_lines(bytes.as_ref(), &mut Collector::default()).unwrap()
+    }
+
+    fn unreadable(lines: usize, first: usize) -> Log {
+        Log { events: 2, unreadable: lines, first_unreadable: Some(first), ..Log::default() }
+    }
+
+    #[test]
+    fn a_line_that_is_no_event_is_counted_and_the_rest_is_read() {
+        let known = r#"{"v":1,"run":"r","t":0,"type":"run.end"}"#;
+        let surrogate = START.replace("[\"x\"]", r#"["\ud800"]"#);
+        for broken in ["no JSON", "{}", "[]", "7", "\0", &START[..40], known, &surrogate] {
+            assert_eq!(log(format!("{START}\n{broken}\n{START}\n")), unreadable(1, 2), "{broken}");
+            assert_eq!(log(format!("{START}\n{START}\n{broken}")), unreadable(1, 3), "{broken}");
+        }
+        let torn = format!("{START}\n{}{START}\n\n{}\n{START}", &START[..40], &START[1..]);
+        assert_eq!(log(torn), unreadable(2, 2));
+        assert_eq!(
+            log([START.as_bytes(), b"\n\xff\xfe\n", START.as_bytes()].concat()),
+            unreadable(1, 2)
+        );
+    }
+
+    #[test]
+    fn what_later_versions_add_is_no_mistake() {
+        let more = START.replace("{\"v\"", r#"{"new":{"a":[1,null]},"v""#);
+        let new = START.replace("run.start", "item.start");
+        let text = format!("\u{feff}{START}\r\n\r\n  \n{more}\n{new}\n");
+        assert_eq!(log(text), Log { events: 2, ..Log::default() });
+        for version in ["0", "2", "4294967296"] {
+            let other = START.replace("\"v\":1", &format!("\"v\":{version}"));
+            let found = log(format!("{START}\n{other}\n{}", other.replace("run.start", "new")));
+            assert_eq!(found, Log { events: 1, other_version: 2, ..Log::default() });
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_left_out() {
+        let padded = |length: usize| format!("{START}{}", " ".repeat(length - START.len()));
+        let (fits, long) = (padded(LINE_MAX), padded(LINE_MAX + 1));
+        assert_eq!(log(format!("{fits}\n{fits}")), Log { events: 2, ..Log::default() });
+        assert_eq!(log(format!("{START}\n{long}\n{START}\n")), unreadable(1, 2));
+        assert_eq!(log(format!("{START}\n{START}\n{long}{long}")), unreadable(1, 3));
+    }
+
+    #[test]
+    fn the_types_are_those_of_the_events() {
+        for kind in TYPES {
+            let line = format!(r#"{{"v":1,"run":"r","t":0,"type":"{kind}"}}"#);
+            let error = serde_json::from_str::<Line>(&line).unwrap_err().to_string();
+            assert!(error.contains("missing field"), "{kind}: {error}");
+        }
+        let error =
+            serde_json::from_str::<Line>(r#"{"v":1,"run":"r","t":0,"type":"?"}"#).unwrap_err();
+        assert_eq!(error.to_string().matches('`').count(), 2 * (TYPES.len() + 1), "{error}");
+    }
+}

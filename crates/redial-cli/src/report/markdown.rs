@@ -80,7 +80,7 @@ fn escape(text: &str) -> String {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
-            '|' | '`' | '*' | '_' | '~' | '[' | ']' | '\\' | '$' | '"' | '\'' | '@' | '#' => {
+            '|' | '`' | '*' | '_' | '~' | '[' | ']' | '\\' | '$' | '@' | '#' => {
                 escaped.push_str(&format!("&#{};", u32::from(c)));
             }
             c => escaped.push(c),

@@ -82,7 +82,11 @@ pub(super) fn one_run(run: &Run) -> String {
             Some(why) => format!("Failed after {tries} in {time}: {why}."),
             None => format!("Failed after {tries} in {time}."),
         },
-        Verdict::Cancelled => format!("Cancelled by a signal, after {tries} in {time}."),
+        Verdict::Cancelled => {
+            let signal = run.end.as_ref().and_then(|end| end.signal.as_deref());
+            let by = signal.map_or("a signal".into(), |signal| format!("signal {signal}"));
+            format!("Cancelled by {by}, after {tries} in {time}.")
+        }
         Verdict::Refused => match why(run) {
             Some(why) => format!("Refused, nothing was run: {why}."),
             None => "Refused, nothing was run.".into(),
