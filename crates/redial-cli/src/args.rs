@@ -223,7 +223,7 @@ pub(crate) struct PolicyFlags {
     /// How long each attempt may take
     #[arg(short, long, value_name = "DURATION", allow_hyphen_values = true)]
     pub(crate) timeout: Option<String>,
-    /// No attempt starts after this much time
+    /// No attempt starts after this much time, and `redial run` cuts the one that runs
     #[arg(short = 'T', long, value_name = "DURATION", allow_hyphen_values = true)]
     pub(crate) within: Option<String>,
     /// The sum of all waits stays within this
@@ -336,7 +336,7 @@ pub(crate) struct Run {
     pub(crate) dry_run: bool,
 
     /// The command and its arguments; everything from here on is its own
-    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, value_hint = clap::ValueHint::CommandWithArguments)]
+    #[arg(value_name = "COMMAND", required = true, help_heading = None::<&str>, trailing_var_arg = true, value_hint = clap::ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -356,7 +356,7 @@ pub(crate) struct RuleFlags {
     /// A set that knows the failures of a program, or a file with one; see redial help rules
     #[arg(long, value_name = "NAME|FILE", value_parser = Offered(rule_sets), hide_possible_values = true)]
     pub(crate) rules: Vec<String>,
-    /// Where the command says how long to wait, such as 'stderr:/retry after (\\d+)/'
+    /// Where the command says how long to wait, such as 'stderr:/retry after (\d+)/'
     #[arg(long, value_name = "STREAM:/RE/")]
     pub(crate) delay_from: Vec<String>,
 }

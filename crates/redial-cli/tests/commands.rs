@@ -550,11 +550,19 @@ fn the_examples_of_the_help_work() {
         ("workflow.yml", workflow),
         ("pipeline.cst", "x = F(y) with retry: 3, delay: 1s\n"),
         ("events.ndjson", events),
+        ("fetch.log", "fatal: early EOF\n"),
+        ("curl.log", "curl: (22) The requested URL returned error: 503\n"),
     ]);
+    // Whatever the examples run works here.
+    for program in ["curl", "make", "fetch", "api-call", "upload"] {
+        let path = folder.path().join(program);
+        fs::write(&path, "#!/bin/sh\nexit 0\n").unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     let mut ran = 0;
-    for verb in
-        ["--help", "plan", "check", "explain", "convert", "report", "completions", "man", "help"]
-    {
+    let verbs = "--help run plan check explain convert classify report completions man help";
+    for verb in verbs.split(' ') {
         let help = if verb == "--help" { redial(&[verb]) } else { redial(&[verb, "--help"]) };
         let examples = stdout(&help).split_once("Examples:\n").unwrap().1;
         for line in examples.lines().take_while(|line| line.starts_with("  redial ")) {
@@ -564,6 +572,7 @@ fn the_examples_of_the_help_work() {
             let output = Command::new("sh")
                 .args(["-c", &command.replacen("redial", env!("CARGO_BIN_EXE_redial"), 1)])
                 .current_dir(folder.path())
+                .env("PATH", &path)
                 .output()
                 .unwrap();
             let expected = if command.contains("dely") { 1 } else { 0 };
@@ -579,7 +588,7 @@ fn completions_know_the_verbs_in_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = redial(&["completions", shell]);
         assert_eq!(output.status.code(), Some(0), "{shell}");
-        let mut words = vec!["plan", "check", "convert", "deny-warnings"];
+        let mut words = vec!["run", "plan", "check", "convert", "classify", "deny-warnings"];
         if matches!(shell, "bash" | "zsh") {
             words.extend(["cap-erases-jitter", "contention"]);
         }
