@@ -1,0 +1,181 @@
+//! What redial exits with, and by.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use crate::kernel::Told;
+use crate::stage::{Stage, kinds, of_kind};
+use crate::tool::{redial, redial_on};
+
+#[track_caller]
+fn exits(flags: &str, script: &str, code: i32, attempts: usize) -> Told<()> {
+    let stage = Stage::new();
+    let script = format!("echo . >>attempts; {script}");
+    let ended = stage.run(&redial(flags, &script))?;
+    assert_eq!(ended.status.code(), Some(code), "{flags} {script}: {}", stage.scene());
+    assert_eq!(stage.attempts(), attempts, "{flags} {script}: {}", stage.scene());
+    stage.nothing_is_left()
+}
+
+#[test]
+fn the_commands_own_code_comes_out() -> Told<()> {
+    exits("-n 2 -d 1ms", "exit 0", 0, 1)?;
+    for code in [1, 2, 7, 64, 75, 99, 124, 125, 126, 127, 128, 130, 137, 143, 254, 255] {
+        exits("-n 2 -d 1ms", &format!("exit {code}"), code, 2)?;
+    }
+    exits("-n 3 -d 1ms", "test $REDIAL_ATTEMPT = 3", 0, 3)?;
+    // The last one's, not the first's.
+    exits("-n 3 -d 1ms", "exit $((REDIAL_ATTEMPT + 20))", 23, 3)
+}
+
+#[test]
+fn a_command_that_dies_of_a_signal_is_128_and_the_signal() -> Told<()> {
+    let signals =
+        [("INT", 2), ("TERM", 15), ("KILL", 9), ("HUP", 1), ("QUIT", 3), ("SEGV", 11), ("34", 34)];
+    for (name, number) in signals {
+        // Its own death is a failure like another; redial was not signalled.
+        exits("-n 2 -d 1ms", &format!("kill -{name} $$"), 128 + number, 2)?;
+    }
+    exits("-n 3 -d 1ms --stop-on signal:SEGV", "kill -SEGV $$", 139, 1)
+}
+
+#[test]
+fn a_command_that_cannot_be_started_is_126_or_127_and_not_tried_again() -> Told<()> {
+    let stage = Stage::new();
+    stage.write("plain", "#!/bin/sh\n");
+    fs::set_permissions(stage.path("plain"), fs::Permissions::from_mode(0o644)).unwrap();
+    for (command, code) in [
+        ("./plain", 126),
+        ("/", 126),
+        ("no-such-command-9731", 127),
+        ("./no-such-command", 127),
+        ("/no/such/command", 127),
+    ] {
+        for flags in
+            ["-n 3 -d 1ms --events events", "-n 3 -d 1ms --retry-on exit:7 --events events"]
+        {
+            let _ = fs::remove_file(stage.path("events"));
+            let ended = stage.run(&redial_on(flags, &[command]))?;
+            assert_eq!(ended.status.code(), Some(code), "{command}: {}", stage.scene());
+            assert!(stage.text("err").contains(command), "{command}: {}", stage.scene());
+            let events = stage.events()?;
+            let ends = of_kind(&events, "attempt.end");
+            assert_eq!(ends.len(), 1, "{command} {flags}: {events:?}");
+            assert_eq!(ends[0]["outcome"], "spawn_error", "{command}");
+        }
+        let _ = fs::remove_file(stage.path("events"));
+        let flags = "-n 3 -d 1ms --retry-on spawn --events events";
+        let ended = stage.run(&redial_on(flags, &[command]))?;
+        assert_eq!(ended.status.code(), Some(code), "{command}: {}", stage.scene());
+        assert_eq!(of_kind(&stage.events()?, "attempt.end").len(), 3, "{command}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_command_that_comes_to_be_there_is_found() -> Told<()> {
+    let stage = Stage::new();
+    let mut started =
+        stage.start(&redial_on("-n 1000 -d 20ms --retry-on spawn --events events", &["./later"]));
+    assert!(crate::kernel::until(stage.patience, || stage.text("events").contains("decision")));
+    stage.write("new", "#!/bin/sh\necho there\n");
+    fs::set_permissions(stage.path("new"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::rename(stage.path("new"), stage.path("later")).unwrap();
+    assert_eq!(started.end(stage.patience)?.code(), 0, "{}", stage.scene());
+    assert_eq!(stage.text("out"), "there\n");
+    Ok(())
+}
+
+#[test]
+fn the_timeout_and_the_deadline_are_124() -> Told<()> {
+    exits("-n 2 -d 1ms -t 200ms", "sleep 98", 124, 2)?;
+    exits("-n 2 -d 1ms -T 300ms", "sleep 98", 124, 1)?;
+    // The deadline cuts the second attempt.
+    exits("-n 9 -d 1ms -T 500ms", "test $REDIAL_ATTEMPT = 1 && exit 4; sleep 98", 124, 2)?;
+    // A timeout that a success follows is none.
+    exits("-n 2 -d 1ms -t 500ms", "test $REDIAL_ATTEMPT = 2 || sleep 98", 0, 2)?;
+    // An exit after a timeout is the last attempt's.
+    exits("-n 2 -d 1ms -t 500ms", "test $REDIAL_ATTEMPT = 2 && exit 6; sleep 98", 6, 2)
+}
+
+#[test]
+fn a_limit_between_attempts_leaves_the_commands_code_and_is_not_slept_for() -> Told<()> {
+    let stage = Stage::new();
+    let line = redial("-n 9 -d 60s -T 30s --events events", "exit 4");
+    let ended = stage.run(&line)?;
+    assert_eq!(ended.code(), 4, "{}", stage.scene());
+    assert!(ended.took < Duration::from_secs(10), "{:?}", ended.took);
+    let events = stage.events()?;
+    let names = ["run.start", "attempt.start", "attempt.end", "decision", "run.end"];
+    assert_eq!(kinds(&events), names);
+    assert_eq!(events[3]["action"], "stop");
+    assert_eq!(events[3]["reason"], "deadline");
+    exits("-n 9 -d 60s --wait-budget 30s", "exit 4", 4, 1)
+}
+
+#[test]
+fn rules_decide_what_success_is_and_what_is_tried_again() -> Told<()> {
+    exits("-n 2 -d 1ms --success-on exit:3", "exit 3", 0, 1)?;
+    // Not a success, though it exits with 0.
+    exits("-n 2 -d 1ms --success-on exit:3", "exit 0", 1, 2)?;
+    exits("-n 3 -d 1ms --stop-on exit:7", "exit 7", 7, 1)?;
+    exits("-n 3 -d 1ms --retry-on exit:7", "exit 8", 8, 1)?;
+    exits("-n 3 -d 1ms --retry-on exit:7", "exit 7", 7, 3)?;
+    exits("-n 3 -d 1ms --retry-on timeout -t 150ms", "sleep 98", 124, 3)?;
+    exits("-n 3 -d 1ms --stop-on timeout -t 150ms", "sleep 98", 124, 1)?;
+    exits("-n 3 -d 1ms --stop-on stderr:/fatal/", "echo fatal >&2; exit 5", 5, 1)?;
+    exits("-n 3 -d 1ms --stop-on stdout:/fatal/", "echo fatal >&2; exit 5", 5, 3)
+}
+
+#[test]
+fn bad_usage_is_125_and_nothing_runs() -> Told<()> {
+    for line in [
+        "",
+        "-n 3",
+        "-n 0 -- touch ran",
+        "--no-such-flag -- touch ran",
+        "-t soon -- touch ran",
+        "--stop-on stdout:/(/ -- touch ran",
+        "--stop-on exot:3 -- touch ran",
+        "--events /no/such/folder/events -- touch ran",
+        "--events / -- touch ran",
+        "--policy no-such-file -- touch ran",
+        "--kill-after -1s -- touch ran",
+        "--output backwards -- touch ran",
+    ] {
+        let stage = Stage::new();
+        let line = format!("{} run {line}", env!("CARGO_BIN_EXE_redial"));
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ended = stage.run(&words)?;
+        assert_eq!(ended.status.code(), Some(125), "{line}: {}", stage.scene());
+        assert!(!stage.text("err").is_empty(), "{line}");
+        assert_eq!(stage.text("out"), "", "{line}");
+        assert!(!stage.has("ran"), "{line}");
+    }
+    Ok(())
+}
+
+#[test]
+fn nothing_is_said_when_the_first_attempt_succeeds() -> Told<()> {
+    let stage = Stage::new();
+    for flags in ["", "-n 5 -t 60s -T 60s --stop-on stdout:/never/ --events events"] {
+        assert_eq!(stage.run(&redial(flags, "echo out; echo err >&2"))?.code(), 0);
+        assert_eq!(stage.text("out"), "out\n", "{flags}");
+        assert_eq!(stage.text("err"), "err\n", "{flags}");
+    }
+    Ok(())
+}
+
+#[test]
+fn one_line_is_said_for_each_failure_and_none_with_q() -> Told<()> {
+    let stage = Stage::new();
+    stage.run(&redial("-n 3 -d 1ms", "echo out; exit 7"))?;
+    assert_eq!(stage.text("out"), "out\nout\nout\n", "what redial says is no output");
+    let said = stage.text("err");
+    assert!(said.lines().count() >= 3, "{said}");
+    assert!(!said.contains('\x1b') && !said.contains('\r'), "{said:?}");
+    stage.run(&redial("-q -n 3 -d 1ms", "exit 7"))?;
+    assert_eq!(stage.text("err"), "");
+    Ok(())
+}

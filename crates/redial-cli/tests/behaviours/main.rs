@@ -1,0 +1,18 @@
+//! What `redial run` does to processes: real processes, real terminals, real signals.
+//!
+//! The fourteen checks of [`fourteen`] are told which tool to run, so that the same checks that the tests ask of redial
+//! make the table of `scripts/behaviours`, which holds redial beside the other tools that are installed.
+#![cfg(target_os = "linux")]
+
+mod codes;
+mod events;
+mod fourteen;
+mod jobs;
+mod kernel;
+mod processes;
+mod side_by_side;
+mod signals;
+mod stage;
+mod streams;
+mod terminal;
+mod tool;

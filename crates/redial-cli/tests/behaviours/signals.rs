@@ -1,0 +1,258 @@
+//! Signals that are sent to redial, and those that it was told to ignore.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::fourteen::LONG;
+use crate::kernel::{Process, Told, until};
+use crate::stage::{Stage, kinds, of_kind};
+use crate::tool::{redial, redial_on};
+
+const ENDING: [(Signal, &str); 4] =
+    [(Signal::TERM, "TERM"), (Signal::INT, "INT"), (Signal::HUP, "HUP"), (Signal::QUIT, "QUIT")];
+
+/// A child that says when a signal comes, and goes on.
+const DEAF: &str = "echo . >>attempts
+trap 'echo signalled >bell' TERM INT
+echo ready >bell
+while :; do sleep 0.1; done";
+
+/// Long enough to see that nothing happens.
+const A_WHILE: Duration = Duration::from_millis(300);
+
+#[test]
+fn a_signal_ends_the_command_and_then_redial_by_the_same() -> Told<()> {
+    for (signal, name) in ENDING {
+        let stage = Stage::new();
+        let script = format!("echo . >>attempts; echo ready >bell; exec {LONG}");
+        let mut started = stage.start(&redial("-n 3 -d 1ms --events events", &script));
+        stage.hear_that("ready")?;
+        started.signal(signal);
+        let ended = started.end(stage.patience)?;
+        assert_eq!(ended.signal(), Some(signal), "{name}: {ended:?}; {}", stage.scene());
+        stage.nothing_is_left()?;
+        assert_eq!(stage.attempts(), 1, "{name}");
+
+        let events = stage.events()?;
+        let names = ["run.start", "attempt.start", "signal", "attempt.end", "run.end"];
+        assert_eq!(kinds(&events), names, "{name}");
+        assert_eq!(events[2]["signal"], name);
+        assert_eq!(events[2]["from"], "process", "{name}");
+        assert_eq!(events[2]["forwarded"], true, "{name}");
+        assert_eq!(events[3]["outcome"], "cancelled", "{name}");
+        assert_eq!(events[3]["signal"], name);
+        assert_eq!(events[4]["outcome"], "cancelled", "{name}");
+        assert_eq!(events[4]["signal"], name);
+        assert_eq!(events[4]["attempts"], 1, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_signal_during_the_delay_ends_it_at_once() -> Told<()> {
+    for (signal, name) in ENDING {
+        let stage = Stage::new();
+        let line = redial("-n 3 -d 60s --events events", "echo . >>attempts; exit 1");
+        let mut started = stage.start(&line);
+        assert!(until(stage.patience, || stage.text("events").contains("\"decision\"")));
+        let sent = Instant::now();
+        started.signal(signal);
+        let ended = started.end(stage.patience)?;
+        assert!(sent.elapsed() < Duration::from_secs(2), "{name}: {:?}", sent.elapsed());
+        assert_eq!(ended.signal(), Some(signal), "{name}: {ended:?}; {}", stage.scene());
+        assert_eq!(stage.attempts(), 1, "{name}");
+
+        let events = stage.events()?;
+        let names = ["run.start", "attempt.start", "attempt.end", "decision", "signal", "run.end"];
+        assert_eq!(kinds(&events), names, "{name}");
+        assert_eq!(events[3]["action"], "retry");
+        assert_eq!(events[4]["signal"], name);
+        assert_eq!(events[4]["forwarded"], false, "{name}: there is no command");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_command_that_cleans_up_after_term_is_waited_for_whatever_it_exits_with() -> Told<()> {
+    let stage = Stage::new();
+    let script = "echo . >>attempts
+trap 'echo cleaning >bell; read word <gate; echo cleaned >cleaned; exit 0' TERM
+echo ready >bell
+while :; do sleep 0.1; done";
+    let mut started = stage.start(&redial("-n 3 -d 1ms", script));
+    stage.hear_that("ready")?;
+    started.signal(Signal::TERM);
+    stage.hear_that("cleaning")?;
+    assert!(!started.ends(A_WHILE), "the command is still cleaning up");
+    stage.open();
+    let ended = started.end(stage.patience)?;
+    assert_eq!(ended.signal(), Some(Signal::TERM), "{ended:?}");
+    assert!(stage.has("cleaned"));
+    assert_eq!(stage.attempts(), 1);
+    stage.nothing_is_left()
+}
+
+#[test]
+fn a_second_term_kills_at_once() -> Told<()> {
+    for second in [Signal::TERM, Signal::INT] {
+        let stage = Stage::new();
+        let mut started = stage.start(&redial("-n 3 -d 1ms --kill-after 60s", DEAF));
+        stage.hear_that("ready")?;
+        started.signal(Signal::TERM);
+        stage.hear_that("signalled")?;
+        assert!(!started.ends(A_WHILE), "the command has its time to clean up");
+        let sent = Instant::now();
+        started.signal(second);
+        let ended = started.end(stage.patience)?;
+        assert!(sent.elapsed() < Duration::from_secs(2), "{:?}", sent.elapsed());
+        assert!([Some(Signal::TERM), Some(second)].contains(&ended.signal()), "{ended:?}");
+        assert_eq!(stage.attempts(), 1);
+        stage.nothing_is_left()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_command_that_ignores_term_is_killed_after_the_grace() -> Told<()> {
+    let stage = Stage::new();
+    let mut started = stage.start(&redial("-n 3 -d 1ms --kill-after 400ms", DEAF));
+    stage.hear_that("ready")?;
+    started.signal(Signal::TERM);
+    stage.hear_that("signalled")?;
+    assert!(!started.ends(Duration::from_millis(150)), "the command has its time to clean up");
+    let ended = started.end(stage.patience)?;
+    assert_eq!(ended.signal(), Some(Signal::TERM), "{ended:?}");
+    stage.nothing_is_left()
+}
+
+#[test]
+fn term_ends_grandchildren_too() -> Told<()> {
+    for start in ["sleep 98 & wait", "setsid sleep 98 & wait", "(setsid sleep 98 &) ; sleep 98"] {
+        let stage = Stage::new();
+        let script = format!("echo ready >bell; {start}");
+        let mut started = stage.start(&redial("-n 3 -d 1ms", &script));
+        stage.hear_that("ready")?;
+        assert!(until(stage.patience, || {
+            stage.alive().iter().any(|one| one.command == "sleep 98")
+        }));
+        started.signal(Signal::TERM);
+        let ended = started.end(stage.patience)?;
+        assert_eq!(ended.signal(), Some(Signal::TERM), "{start}: {ended:?}");
+        stage.nothing_is_left()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_signal_that_is_the_users_own_goes_to_the_command_and_the_run_goes_on() -> Told<()> {
+    let stage = Stage::new();
+    let script = "echo . >>attempts
+trap 'echo usr1 >bell' USR1
+trap 'echo usr2 >bell; exit 0' USR2
+echo ready >bell
+while :; do sleep 0.1; done";
+    let mut started = stage.start(&redial("-n 3 -d 1ms --events events", script));
+    stage.hear_that("ready")?;
+    started.signal(Signal::USR1);
+    stage.hear_that("usr1")?;
+    started.signal(Signal::USR2);
+    stage.hear_that("usr2")?;
+    assert_eq!(started.end(stage.patience)?.code(), 0, "{}", stage.scene());
+    assert_eq!(stage.attempts(), 1);
+    let events = stage.events()?;
+    let signals: Vec<_> = of_kind(&events, "signal").iter().map(|one| &one["signal"]).collect();
+    assert_eq!(signals, ["USR1", "USR2"]);
+    stage.nothing_is_left()
+}
+
+#[test]
+fn whenever_term_comes_nothing_is_left() -> Told<()> {
+    for wait in 0..40 {
+        let stage = Stage::new();
+        let script = "setsid sleep 98 & test $((REDIAL_ATTEMPT % 3)) = 0 && sleep 0.01; exit 1";
+        let mut started = stage.start(&redial("-n 1000000 -d 1ms", script));
+        // From before it has looked at its arguments to after some attempts.
+        thread::sleep(Duration::from_millis(2 * wait));
+        started.signal(Signal::TERM);
+        let ended = started.end(stage.patience)?;
+        assert_eq!(ended.signal(), Some(Signal::TERM), "after {wait}: {}", stage.scene());
+        stage.nothing_is_left()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn many_signals_at_once_are_as_one_or_two() -> Told<()> {
+    let stage = Stage::new();
+    let script = format!("echo ready >bell; setsid {LONG} & exec {LONG}");
+    let mut started = stage.start(&redial("-n 3 -d 1ms", &script));
+    stage.hear_that("ready")?;
+    for _ in 0..50 {
+        started.signal(Signal::TERM);
+        started.signal(Signal::INT);
+        started.signal(Signal::HUP);
+    }
+    let ended = started.end(stage.patience)?;
+    assert!(ended.signal().is_some(), "{ended:?}");
+    stage.nothing_is_left()
+}
+
+#[test]
+fn hup_that_was_ignored_stays_ignored() -> Told<()> {
+    let stage = Stage::new();
+    let script = "echo ready >bell; read word <gate";
+    let line = [words("env --ignore-signal=HUP"), redial("-n 3 -d 1ms", script)].concat();
+    let mut started = stage.start(&line);
+    stage.hear_that("ready")?;
+    started.signal(Signal::HUP);
+    assert!(!started.ends(A_WHILE), "as under nohup");
+    stage.open();
+    assert_eq!(started.end(stage.patience)?.code(), 0);
+    Ok(())
+}
+
+#[test]
+fn the_command_has_the_signals_that_it_would_have_without_redial() -> Told<()> {
+    let grep = ["grep", "-e", "^Sig[PBIC]", "-e", "^Shd", "/proc/self/status"];
+    for environment in [
+        "env",
+        "env --ignore-signal=HUP,INT,QUIT,TERM",
+        "env --ignore-signal=PIPE,USR1,TSTP,TTOU,CHLD",
+        "env --block-signal=TERM,USR1,CHLD",
+        "env --default-signal",
+    ] {
+        let stage = Stage::new();
+        let line = [words(environment), grep.map(str::to_owned).to_vec()].concat();
+        stage.run(&line)?;
+        let without = stage.text("out");
+        assert!(without.contains("SigIgn"), "{without}");
+        for flags in ["", "-t 60s", "--stop-on stdout:/never/", "--events events -T 60s"] {
+            let line = [words(environment), redial_on(flags, &grep)].concat();
+            stage.run(&line)?;
+            assert_eq!(stage.text("out"), without, "{environment} {flags}: {}", stage.scene());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn stop_and_continue_reach_the_command() -> Told<()> {
+    let stage = Stage::new();
+    let mut started = stage.start(&redial("-n 3 -d 1ms", "echo $$ >bell; read word <gate"));
+    let child = stage.hear()?.parse().unwrap();
+    let stopped = |pid| Process::of(pid).is_some_and(|one| one.state == 'T');
+    started.signal(Signal::TSTP);
+    assert!(until(stage.patience, || stopped(started.pid())), "redial: {}", stage.scene());
+    assert!(until(stage.patience, || stopped(child)), "the command: {}", stage.scene());
+    started.signal(Signal::CONT);
+    assert!(until(stage.patience, || !stopped(child)), "the command: {}", stage.scene());
+    stage.open();
+    assert_eq!(started.end(stage.patience)?.code(), 0, "{}", stage.scene());
+    Ok(())
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}

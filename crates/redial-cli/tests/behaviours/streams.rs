@@ -1,0 +1,374 @@
+//! What goes through redial comes out as it went in.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::kernel::Told;
+use crate::stage::{Stage, started};
+use crate::terminal::Terminal;
+use crate::tool::{quoted, redial, redial_on};
+
+const MIB: usize = 1 << 20;
+
+/// Bytes without a pattern, the same each time.
+fn noise(length: usize, mut state: u64) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
+    }
+    bytes.truncate(length);
+    bytes
+}
+
+/// Not `assert_eq`: it would print them.
+#[track_caller]
+fn same(got: &[u8], expected: &[u8], what: &str) {
+    let differ = got.iter().zip(expected).position(|(one, other)| one != other);
+    assert!(
+        differ.is_none() && got.len() == expected.len(),
+        "{what}: {} bytes of {}, differ at {differ:?}",
+        got.len(),
+        expected.len()
+    );
+}
+
+/// Runs a line with this on a pipe for its standard input.
+fn fed(stage: &Stage, line: &[String], input: Vec<u8>) -> Told<i32> {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let mut command = stage.command(line);
+    command.stdin(reader);
+    // Who has enough stops reading.
+    let feeder = thread::spawn(move || drop(writer.write_all(&input)));
+    let code = stage.finish(command)?.code();
+    feeder.join().unwrap();
+    Ok(code)
+}
+
+#[test]
+fn watched_streams_are_the_same_to_the_byte() -> Told<()> {
+    let stage = Stage::new();
+    let (out, err) = (noise(10 * MIB, 1), noise(10 * MIB, 2));
+    stage.write("blob.out", &out);
+    stage.write("blob.err", &err);
+    for flags in [
+        "-n 1 --stop-on stdout:/never/ --stop-on stderr:/never/",
+        "-n 1 --stop-on stdout:/never/",
+        "-n 1 --output hold",
+        "-n 1",
+    ] {
+        let line = redial(flags, "cat blob.err >&2 & cat blob.out; wait");
+        assert_eq!(stage.run(&line)?.code(), 0, "{flags}");
+        same(&stage.bytes("out"), &out, flags);
+        same(&stage.bytes("err"), &err, flags);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_slow_reader_of_a_watched_stream_loses_nothing() -> Told<()> {
+    let stage = Stage::new();
+    let out = noise(3 * MIB, 3);
+    stage.write("blob", &out);
+    let line = redial("-n 1 --stop-on stdout:/never/", "cat blob");
+    let mut command = stage.command(&line);
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    command.stdout(writer);
+    let mut started = started(&mut command);
+    drop(command);
+    // The command is done long before its output is read.
+    assert!(!started.ends(Duration::from_millis(400)));
+    let mut got = Vec::new();
+    reader.read_to_end(&mut got).unwrap();
+    same(&got, &out, "read late");
+    assert_eq!(started.end(stage.patience)?.code(), 0);
+    Ok(())
+}
+
+#[test]
+fn a_watched_stream_is_live() -> Told<()> {
+    let stage = Stage::new();
+    let line = redial("-n 1 --stop-on stdout:/never/", "printf half; read word <gate; echo way");
+    let mut command = stage.command(&line);
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    command.stdout(writer);
+    let mut started = started(&mut command);
+    drop(command);
+    let mut half = [0; 4];
+    assert!(crate::kernel::readable(&reader, stage.patience), "{}", stage.scene());
+    reader.read_exact(&mut half).unwrap();
+    assert_eq!(&half, b"half");
+    stage.open();
+    let mut rest = String::new();
+    reader.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "way\n");
+    assert_eq!(started.end(stage.patience)?.code(), 0);
+    Ok(())
+}
+
+#[test]
+fn held_output_is_the_last_attempts_once() -> Told<()> {
+    let stage = Stage::new();
+    let out = noise(5 * MIB, 4);
+    stage.write("blob", &out);
+    let script = "test $REDIAL_ATTEMPT = 3 || { head -c 2000000 blob; exit 1; }; cat blob";
+    assert_eq!(stage.run(&redial("-n 3 -d 1ms --output hold", script))?.code(), 0);
+    same(&stage.bytes("out"), &out, "hold");
+    // Also if the last is no success.
+    let script = "echo $REDIAL_ATTEMPT; exit 5";
+    assert_eq!(stage.run(&redial("-n 3 -d 1ms --output hold", script))?.code(), 5);
+    assert_eq!(stage.text("out"), "3\n");
+    Ok(())
+}
+
+#[test]
+fn held_output_and_replayed_input_are_not_held_in_memory() -> Told<()> {
+    let stage = Stage::new();
+    let input = noise(24 * MIB, 5);
+    let script = "cat; test $REDIAL_ATTEMPT = 2 && grep VmHWM /proc/$PPID/status >memory";
+    let line = redial("-n 2 -d 1ms --output hold", script);
+    assert_eq!(fed(&stage, &line, input.clone())?, 0, "{}", stage.text("err"));
+    same(&stage.bytes("out"), &input, "hold");
+    let memory = stage.text("memory");
+    let kilobytes: u32 = memory.split_whitespace().nth(1).unwrap().parse().unwrap();
+    // A build for debugging is itself some of it.
+    assert!(kilobytes < 20_000, "{memory}");
+    Ok(())
+}
+
+#[test]
+fn standard_input_from_a_pipe_is_replayed() -> Told<()> {
+    for length in [0, 1, 3000, MIB - 1, MIB, MIB + 1, 3 * MIB + 17] {
+        let stage = Stage::new();
+        let input = noise(length, 6);
+        let script = "cat >seen.$REDIAL_ATTEMPT; test $REDIAL_ATTEMPT = 3";
+        let code = fed(&stage, &redial("-n 3 -d 1ms", script), input.clone())?;
+        assert_eq!(code, 0, "{length}: {}", stage.scene());
+        for attempt in ["1", "2", "3"] {
+            let what = format!("attempt {attempt} of {length}");
+            same(&stage.bytes(&format!("seen.{attempt}")), &input, &what);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_an_attempt_did_not_read_the_next_one_may() -> Told<()> {
+    let stage = Stage::new();
+    let input = noise(3 * MIB, 7);
+    let script = "case $REDIAL_ATTEMPT in
+1) exit 1;;
+2) head -c 1000 >seen.2; exit 1;;
+3) head -c 2000000 >seen.3; exit 1;;
+4) cat >seen.4;;
+esac";
+    let code = fed(&stage, &redial("-n 4 -d 1ms", script), input.clone())?;
+    assert_eq!(code, 0, "{}", stage.scene());
+    same(&stage.bytes("seen.2"), &input[..1000], "a little");
+    same(&stage.bytes("seen.3"), &input[..2_000_000], "much");
+    same(&stage.bytes("seen.4"), &input, "all");
+    Ok(())
+}
+
+#[test]
+fn a_pipe_is_live_and_need_not_end() -> Told<()> {
+    let stage = Stage::new();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let script = "read word; echo $word >bell; read word; echo $word >bell";
+    let mut command = stage.command(&redial("-n 2 -d 1ms", script));
+    command.stdin(reader);
+    let mut started = started(&mut command);
+    drop(command);
+    writer.write_all(b"one\n").unwrap();
+    stage.hear_that("one")?;
+    writer.write_all(b"two\n").unwrap();
+    stage.hear_that("two")?;
+    // The writer is still there.
+    assert_eq!(started.end(stage.patience)?.code(), 0);
+    Ok(())
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_or_writes_keeps_nobody_waiting() -> Told<()> {
+    let stage = Stage::new();
+    let (reader, _writer) = std::io::pipe().unwrap();
+    let mut command = stage.command(&redial("-n 3 -d 1ms", "test $REDIAL_ATTEMPT = 3"));
+    command.stdin(reader);
+    assert_eq!(stage.finish(command)?.code(), 0, "{}", stage.scene());
+    Ok(())
+}
+
+#[test]
+fn a_thousand_commands_that_stop_reading() -> Told<()> {
+    let mut stage = Stage::new();
+    stage.patience = Duration::from_secs(60);
+    let line = quoted(&redial_on("-n 3 -d 1ms", &["head", "-n", "1"]));
+    let script =
+        format!("i=0; while test $i -lt 1000; do yes | {line} || echo exit $?; i=$((i+1)); done");
+    assert_eq!(stage.run(&["sh", "-c", &script])?.code(), 0);
+    assert!(stage.text("out") == "y\n".repeat(1000), "{}", stage.text("out").replace("y\n", ""));
+    assert_eq!(stage.text("err"), "");
+    Ok(())
+}
+
+#[test]
+fn standard_input_from_a_file_is_rewound_to_where_it_was() -> Told<()> {
+    for start in [0, 100_000] {
+        let stage = Stage::new();
+        let input = noise(MIB, 8);
+        stage.write("input", &input);
+        let mut file = File::open(stage.path("input")).unwrap();
+        file.seek(SeekFrom::Start(start)).unwrap();
+        let script = "cat >seen.$REDIAL_ATTEMPT; test $REDIAL_ATTEMPT = 3";
+        let mut command = stage.command(&redial("-n 3 -d 1ms", script));
+        command.stdin(file);
+        assert_eq!(stage.finish(command)?.code(), 0, "{}", stage.scene());
+        for attempt in ["1", "2", "3"] {
+            let seen = stage.bytes(&format!("seen.{attempt}"));
+            same(&seen, &input[start as usize..], &format!("attempt {attempt} from {start}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_file_is_the_commands_own() -> Told<()> {
+    let stage = Stage::new();
+    stage.write("input", "one\ntwo\nthree\n");
+    // What the command has not read, the caller's next command reads, as without redial.
+    let line = quoted(&redial("-n 2 -d 1ms", "read word; test $REDIAL_ATTEMPT = 2"));
+    let ended = stage.run(&["sh", "-c", &format!("{{ {line}; cat; }} <input")])?;
+    assert_eq!(ended.code(), 0, "{}", stage.scene());
+    assert_eq!(stage.text("out"), "two\nthree\n");
+    Ok(())
+}
+
+#[test]
+fn each_attempt_reads_on_from_the_terminal() -> Told<()> {
+    let stage = Stage::new();
+    let script = "test -t 0 || exit 9; echo ready >bell; read word; echo $word >bell
+test $REDIAL_ATTEMPT = 2";
+    let mut terminal = Terminal::start(&stage, &redial("-n 3 -d 1ms", script));
+    for word in ["one", "two"] {
+        stage.hear_that("ready")?;
+        terminal.types(&format!("{word}\n"));
+        stage.hear_that(word)?;
+    }
+    assert_eq!(terminal.end()?.code(), 0);
+    Ok(())
+}
+
+/// What comes to a terminal from a command, with and without redial before it.
+fn shown(stage: &Stage, line: &[String]) -> Told<Vec<u8>> {
+    let mut terminal = Terminal::start(stage, line);
+    let ended = terminal.end()?;
+    assert_eq!(ended.code(), 0, "{line:?}: {:?}", terminal.screen());
+    terminal.drained();
+    Ok(terminal.bytes())
+}
+
+#[test]
+fn a_terminal_is_one_for_the_command_and_what_it_shows_is_unchanged() -> Told<()> {
+    let stage = Stage::new();
+    let script = r"test -t 1 && test -t 2 && test -t 0 || { echo no terminal; exit 9; }
+printf '\033[31mred\033[0m \033[1;42mbold\033[m\r\n\ttab\n'
+printf 'half a line'; printf '\r\033[Kanother\n'
+printf '\377\376\200 not text\n'
+seq 1 20000
+stty size <&1
+echo end";
+    let without = shown(&stage, &["sh", "-c", script].map(str::to_owned))?;
+    assert!(without.windows(7).any(|part| part == b"20000\r\n"));
+    for flags in [
+        "-n 1",
+        "-n 1 --stop-on stdout:/never/",
+        "-n 1 --stop-on stderr:/never/",
+        "-n 1 --stop-on stdout:/never/ --stop-on stderr:/never/ -t 60s",
+    ] {
+        same(&shown(&stage, &redial(flags, script))?, &without, flags);
+        // The other stream: both at once may overtake each other on their ways.
+        let other = format!("{{ {script}\n}} >&2");
+        same(&shown(&stage, &redial(flags, &other))?, &without, flags);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_terminals_size_is_passed_on_and_so_is_a_change() -> Told<()> {
+    for flags in ["-n 1", "-n 1 --stop-on stdout:/never/"] {
+        let stage = Stage::new();
+        let script = "trap 'stty size <&1 >bell; exit 0' WINCH
+stty size <&1 >bell
+while :; do sleep 0.1; done";
+        let mut terminal = Terminal::start(&stage, &redial(flags, script));
+        stage.hear_that("30 100")?;
+        terminal.resize(41, 132);
+        stage.hear_that("41 132")?;
+        assert_eq!(terminal.end()?.code(), 0, "{flags}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_terminal_is_left_as_it_was() -> Told<()> {
+    for flags in ["-n 2 -d 20ms", "-n 2 -d 20ms --stop-on stdout:/never/"] {
+        let stage = Stage::new();
+        let line = quoted(&redial(flags, "exit 3"));
+        let script = format!("stty -a >before; {line}; stty -a >after");
+        let mut terminal = Terminal::start(&stage, &["sh", "-c", &script]);
+        terminal.end()?;
+        assert!(stage.text("before").contains("speed"), "{}", stage.text("before"));
+        assert_eq!(stage.text("after"), stage.text("before"), "{flags}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_terminals_screen_is_readable_after_a_countdown() -> Told<()> {
+    let stage = Stage::new();
+    let script = "echo out $REDIAL_ATTEMPT; test $REDIAL_ATTEMPT = 3";
+    let mut terminal = Terminal::start(&stage, &redial("-n 3 -d 250ms", script));
+    assert_eq!(terminal.end()?.code(), 0);
+    terminal.drained();
+    let screen = terminal.screen();
+    for attempt in ["out 1", "out 2", "out 3"] {
+        // Each on a line of its own, with nothing of a countdown before or after it.
+        assert!(screen.lines().any(|line| line.trim_end() == attempt), "{screen}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_reader_that_has_enough_ends_the_command() -> Told<()> {
+    for flags in ["-n 3 -d 1ms", "-n 3 -d 1ms --stop-on stdout:/never/"] {
+        let stage = Stage::new();
+        let line = quoted(&redial_on(flags, &["yes"]));
+        let began = Instant::now();
+        let script = format!("{line} | head -n 1");
+        assert_eq!(stage.run(&["sh", "-c", &script])?.code(), 0, "{flags}");
+        assert_eq!(stage.text("out"), "y\n", "{flags}");
+        assert!(began.elapsed() < Duration::from_secs(5), "{flags}: {:?}", began.elapsed());
+        stage.nothing_is_left()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_held_output_that_nobody_reads_is_no_crash() -> Told<()> {
+    let stage = Stage::new();
+    let line = redial("-n 1 --output hold", "echo out");
+    let mut command = stage.command(&line);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    command.stdout(writer);
+    let ended = stage.finish(command)?;
+    // As of a command that writes there itself.
+    assert!(ended.status.signal() == Some(13) || ended.code() != 101, "{ended:?}");
+    assert!(!stage.text("err").contains("panicked"), "{}", stage.scene());
+    Ok(())
+}
