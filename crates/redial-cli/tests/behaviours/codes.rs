@@ -111,7 +111,7 @@ fn a_limit_between_attempts_leaves_the_commands_code_and_is_not_slept_for() -> T
     assert_eq!(kinds(&events), names);
     assert_eq!(events[3]["action"], "stop");
     assert_eq!(events[3]["reason"], "deadline");
-    exits("-n 9 -d 60s --wait-budget 30s", "exit 4", 4, 1)
+    exits("-n 9 -d 20s --wait-budget 10s", "exit 4", 4, 1)
 }
 
 #[test]

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::fourteen::LONG;
-use crate::kernel::{Process, Told, until};
+use crate::kernel::{Process, Told, send, until};
 use crate::stage::{Stage, kinds, of_kind};
-use crate::tool::{redial, redial_on};
+use crate::tool::{quoted, redial, redial_on};
 
 const ENDING: [(Signal, &str); 4] =
     [(Signal::TERM, "TERM"), (Signal::INT, "INT"), (Signal::HUP, "HUP"), (Signal::QUIT, "QUIT")];
@@ -215,24 +215,37 @@ fn hup_that_was_ignored_stays_ignored() -> Told<()> {
 
 #[test]
 fn the_command_has_the_signals_that_it_would_have_without_redial() -> Told<()> {
-    let grep = ["grep", "-e", "^Sig[PBIC]", "-e", "^Shd", "/proc/self/status"];
     for environment in [
         "env",
         "env --ignore-signal=HUP,INT,QUIT,TERM",
-        "env --ignore-signal=PIPE,USR1,TSTP,TTOU,CHLD",
-        "env --block-signal=TERM,USR1,CHLD",
+        "env --ignore-signal=USR1,TSTP,TTIN,TTOU,WINCH",
+        "env --block-signal=TERM,USR1,CHLD,WINCH,CONT",
         "env --default-signal",
     ] {
-        let stage = Stage::new();
-        let line = [words(environment), grep.map(str::to_owned).to_vec()].concat();
+        same_signals(environment)?;
+    }
+    Ok(())
+}
+
+/// As under systemd, which ignores PIPE for its services, and below a parent that does not wait for its children.
+#[test]
+fn also_where_pipe_or_chld_was_ignored() -> Told<()> {
+    same_signals("env --ignore-signal=PIPE")?;
+    same_signals("env --ignore-signal=CHLD")
+}
+
+#[track_caller]
+fn same_signals(environment: &str) -> Told<()> {
+    let grep = ["grep", "-e", "^Sig[PBIC]", "-e", "^Shd", "/proc/self/status"];
+    let stage = Stage::new();
+    let line = [words(environment), grep.map(str::to_owned).to_vec()].concat();
+    stage.run(&line)?;
+    let without = stage.text("out");
+    assert!(without.contains("SigIgn"), "{without}");
+    for flags in ["", "-t 60s", "--stop-on stdout:/never/", "--events events -T 60s"] {
+        let line = [words(environment), redial_on(flags, &grep)].concat();
         stage.run(&line)?;
-        let without = stage.text("out");
-        assert!(without.contains("SigIgn"), "{without}");
-        for flags in ["", "-t 60s", "--stop-on stdout:/never/", "--events events -T 60s"] {
-            let line = [words(environment), redial_on(flags, &grep)].concat();
-            stage.run(&line)?;
-            assert_eq!(stage.text("out"), without, "{environment} {flags}: {}", stage.scene());
-        }
+        assert_eq!(stage.text("out"), without, "{environment} {flags}: {}", stage.scene());
     }
     Ok(())
 }
@@ -240,14 +253,20 @@ fn the_command_has_the_signals_that_it_would_have_without_redial() -> Told<()> {
 #[test]
 fn stop_and_continue_reach_the_command() -> Told<()> {
     let stage = Stage::new();
-    let mut started = stage.start(&redial("-n 3 -d 1ms", "echo $$ >bell; read word <gate"));
-    let child = stage.hear()?.parse().unwrap();
+    // A job: a group that has nobody who could let it go on is not stopped.
+    let line = quoted(&redial("-n 3 -d 1ms", "echo $PPID >bell; echo $$ >bell; read word <gate"));
+    let mut started = stage.start(&["bash", "-c", &format!("set -m; {line} & wait -f $!")]);
+    let [redial, child] = [stage.hear()?, stage.hear()?].map(|pid| pid.parse().unwrap());
     let stopped = |pid| Process::of(pid).is_some_and(|one| one.state == 'T');
-    started.signal(Signal::TSTP);
-    assert!(until(stage.patience, || stopped(started.pid())), "redial: {}", stage.scene());
-    assert!(until(stage.patience, || stopped(child)), "the command: {}", stage.scene());
-    started.signal(Signal::CONT);
-    assert!(until(stage.patience, || !stopped(child)), "the command: {}", stage.scene());
+    // Twice: what a first stop changes, a second must not find changed.
+    for _ in 0..2 {
+        send(redial, Signal::TSTP);
+        assert!(until(stage.patience, || stopped(redial)), "redial: {}", stage.scene());
+        assert!(until(stage.patience, || stopped(child)), "the command: {}", stage.scene());
+        send(redial, Signal::CONT);
+        assert!(until(stage.patience, || !stopped(redial)), "redial: {}", stage.scene());
+        assert!(until(stage.patience, || !stopped(child)), "the command: {}", stage.scene());
+    }
     stage.open();
     assert_eq!(started.end(stage.patience)?.code(), 0, "{}", stage.scene());
     Ok(())

@@ -190,7 +190,7 @@ impl Stage {
         let alive: Vec<_> = self.alive().into_iter().map(|one| (one.pid, one.command)).collect();
         let [out, err] = ["out", "err"].map(|name| {
             let text = self.text(name);
-            text.chars().rev().take(2000).collect::<Vec<_>>().into_iter().rev().collect::<String>()
+            text.chars().rev().take(600).collect::<Vec<_>>().into_iter().rev().collect::<String>()
         });
         format!("alive: {alive:?}; out: {out:?}; err: {err:?}")
     }
