@@ -41,11 +41,13 @@ fn set(name: &str) -> Result<RuleSet, Failure> {
         )));
     }
     let source = Source::open(name, None).map_err(|error| format!("--rules: {error}"))?;
-    RuleSet::read(&source.text, source.format).map_err(|found| {
+    let stem = std::path::Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
+    let set = RuleSet::read(&source.text, source.format).map_err(|found| {
         let lines = Lines::new(&source.text);
         for found in &found {
             print_note(&draw(&source, &lines, found));
         }
         Failure::Told(REFUSED)
-    })
+    })?;
+    Ok(set.or_name(&stem))
 }

@@ -161,11 +161,13 @@ impl Relay {
         matches!(self.source, Source::Over) && self.written >= self.pending.len()
     }
 
-    /// Lets what was held come out.
+    /// There is no other attempt: what was held comes out, and what children of the command may
+    /// still write is theirs.
     pub(super) fn publish(&mut self) {
-        if let Some(store) = self.held.take() {
-            self.source = Source::Store { store, position: 0 };
-        }
+        self.source = match self.held.take() {
+            Some(store) => Source::Store { store, position: 0 },
+            None => Source::Over,
+        };
     }
 
     /// The terminal has another size.
