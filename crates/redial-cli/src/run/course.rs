@@ -241,25 +241,27 @@ impl<'j> Course<'j> {
         }
         let judgement = job.rules.judge(&ending, &mut self.streams.watch);
         self.note_end(&ending, &judgement, took, times);
-        let leaves = judgement.fate == Fate::Success && self.supervisor.ended_by().is_none();
-        if !leaves && self.supervisor.sweep(&mut self.streams) {
+        let may_leave = judgement.fate == Fate::Success
+            && ending != Ending::TimedOut
+            && self.supervisor.ended_by().is_none();
+        if !may_leave && self.supervisor.sweep(&mut self.streams) {
             self.say.warn("a process that the command left behind could not be killed");
         }
         Ok(Attempt { ending, judgement, took })
     }
 
     /// What the command is told.
-    fn variables(&self) -> Vec<(&'static str, String)> {
+    fn variables(&self) -> Vec<(&'static str, OsString)> {
         let mut variables = vec![
-            ("REDIAL_ATTEMPT", self.attempts.to_string()),
-            ("REDIAL_ATTEMPTS", attempts_of(&self.job.policy).to_string()),
-            ("REDIAL_RUN_ID", self.job.run.clone()),
+            ("REDIAL_ATTEMPT", self.attempts.to_string().into()),
+            ("REDIAL_ATTEMPTS", attempts_of(&self.job.policy).to_string().into()),
+            ("REDIAL_RUN_ID", self.job.run.clone().into()),
         ];
         if let Some(last) = &self.last {
-            variables.push(("REDIAL_LAST_EXIT", ending::code(last).to_string()));
+            variables.push(("REDIAL_LAST_EXIT", ending::code(last).to_string().into()));
         }
         if let Some(control) = &self.control {
-            variables.push(("REDIAL_CONTROL", control.path().to_string_lossy().into_owned()));
+            variables.push(("REDIAL_CONTROL", control.path().into()));
         }
         variables
     }

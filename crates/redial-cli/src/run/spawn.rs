@@ -34,7 +34,7 @@ impl Command {
     /// Starts it: in a process group of its own, or in ours, where a terminal is.
     pub(super) fn start(
         &self,
-        variables: &[(&str, String)],
+        variables: &[(&str, OsString)],
         streams: &Streams,
         own_group: bool,
         mask: &SigSet,
@@ -58,9 +58,8 @@ impl Command {
             flags |= PosixSpawnFlags::POSIX_SPAWN_SETPGROUP;
         }
         attributes.set_flags(flags)?;
-        let own = variables
-            .iter()
-            .filter_map(|(name, value)| variable(OsString::from(name), OsStr::new(value)));
+        let own =
+            variables.iter().filter_map(|(name, value)| variable(OsString::from(name), value));
         let environment: Vec<_> = self.environment.iter().cloned().chain(own).collect();
         let Some(program) = self.words.first() else { return Err(Errno::ENOENT) };
         posix_spawnp(program, &actions, &attributes, &self.words, &environment)

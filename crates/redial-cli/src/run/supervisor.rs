@@ -1,6 +1,7 @@
 //! Waits for whatever comes: the end of the command, a signal, output, a deadline. It never looks
 //! whether something has happened; it is told.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -83,7 +84,7 @@ impl Supervisor {
     pub(super) fn start(
         &mut self,
         command: &Command,
-        variables: &[(&str, String)],
+        variables: &[(&str, OsString)],
         streams: &spawn::Streams,
     ) -> Result<Pid, Errno> {
         let mask = self.signals.mask_of_command();
