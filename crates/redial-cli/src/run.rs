@@ -12,6 +12,7 @@ mod input;
 mod log;
 mod relay;
 mod say;
+mod screen;
 mod signals;
 mod spawn;
 mod store;

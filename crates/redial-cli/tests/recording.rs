@@ -325,7 +325,6 @@ fn a_dumb_terminal_and_one_without_progress_get_plain_lines() {
 }
 
 #[test]
-#[ignore = "without colours the end of the row is not erased: the escape is taken for a colour"]
 fn without_colour_there_is_a_countdown_and_nothing_of_it_is_left() {
     let recorder = record(100, GIVES_UP, |command| {
         command.env("NO_COLOR", "1");
@@ -338,7 +337,6 @@ fn without_colour_there_is_a_countdown_and_nothing_of_it_is_left() {
 }
 
 #[test]
-#[ignore = "without colours the end of the row is not erased: the escape is taken for a colour"]
 fn progress_always_draws_on_a_dumb_terminal_and_leaves_nothing_of_it() {
     let recorder = record(100, &GIVES_UP.replace("run", "run --progress always"), |command| {
         command.env("TERM", "dumb");
@@ -371,7 +369,6 @@ fn errors_that_go_to_a_file_are_plain_lines() {
 
 /// Whoever asks for it gets the countdown in a file too, without colours; whoever replays it sees what a terminal did.
 #[test]
-#[ignore = "without colours the end of the row is not erased: the escape is taken for a colour"]
 fn progress_always_draws_into_a_file() {
     let stage = stage();
     let arguments = GIVES_UP.replace("run", "run --progress always");
@@ -385,7 +382,6 @@ fn progress_always_draws_into_a_file() {
 }
 
 #[test]
-#[ignore = "a wide character is taken for a narrow one"]
 fn wide_characters_never_break_the_countdown() {
     let name = "./ダウンロードするプログラムの名前はとても長い";
     let arguments = format!("run -n 2 -d 400ms -j none --retry-on spawn -- {name}");
@@ -396,14 +392,12 @@ fn wide_characters_never_break_the_countdown() {
 }
 
 #[test]
-#[ignore = "no terminal is taken to be narrower than 20 columns"]
 fn where_there_is_no_room_for_a_bar_nothing_of_one_is_left() {
     let lines = record(16, SHORT, unchanged).last().lines();
     assert_no_bar(&lines);
 }
 
 #[test]
-#[ignore = "a size that is not known is taken for 20 columns"]
 fn a_terminal_of_no_known_size_shows_what_happened() {
     let stage = stage();
     let mut terminal = start(&stage, 0, SHORT, unchanged);
@@ -414,7 +408,6 @@ fn a_terminal_of_no_known_size_shows_what_happened() {
 }
 
 #[test]
-#[ignore = "the countdown is drawn over it"]
 fn what_the_command_wrote_last_stays_also_where_it_ended_no_line() {
     let arguments = "run -n 2 -d 300ms -j none -- sh -c 'printf half; exit 1'";
     let lines = normalised_lines(&record(100, arguments, unchanged).last().lines());

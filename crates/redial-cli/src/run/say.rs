@@ -6,6 +6,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 
 use super::countdown::Countdown;
+use super::screen::Screen;
 use crate::args::Progress;
 use crate::output::print_note;
 use crate::visible::visible;
@@ -26,6 +27,7 @@ pub(super) struct Say {
     level: Level,
     /// Signs and a countdown, for a person who watches.
     is_watched: bool,
+    screen: Screen,
     countdown: Option<Countdown>,
 }
 
@@ -39,17 +41,13 @@ pub(super) enum Sign {
 
 impl Say {
     pub(super) fn new(level: Level, progress: Progress) -> Self {
-        let is_terminal = || {
-            let dumb =
-                std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
-            rustix::termios::isatty(rustix::stdio::stderr()) && !dumb
-        };
+        let screen = Screen::new();
         let is_watched = match progress {
             Progress::Always => true,
             Progress::Never => false,
-            Progress::Auto => is_terminal(),
+            Progress::Auto => screen.erases(),
         };
-        Self { level, is_watched, countdown: None }
+        Self { level, is_watched, screen, countdown: None }
     }
 
     pub(super) fn is_verbose(&self) -> bool {
@@ -59,7 +57,7 @@ impl Say {
     /// `parts` as one line: the first says what it is about.
     pub(super) fn line(&mut self, sign: Sign, attempt: &str, parts: &[String]) {
         if self.level >= Level::Normal {
-            print_note(&format!("{}\n", self.drawn(sign, attempt, parts)));
+            self.print(&self.drawn(sign, attempt, parts));
         }
     }
 
@@ -70,26 +68,23 @@ impl Say {
         }
         let line = self.drawn(Sign::Failed, attempt, parts);
         if self.is_watched && delay >= Countdown::SHORTEST {
-            let mut countdown = Countdown::new(line, delay);
-            countdown.draw(delay);
-            self.countdown = Some(countdown);
+            self.countdown = Some(Countdown::new(line, delay));
         } else {
-            print_note(&format!("{line}\n"));
+            self.print(&line);
         }
     }
 
-    /// How long until the countdown is to be drawn again; none where there is none.
+    /// Draws the countdown, if there is one: how long until it is to be drawn again.
     pub(super) fn tick(&mut self, left: Duration) -> Option<Duration> {
-        self.countdown.as_mut().map(|countdown| {
-            countdown.draw(left);
-            countdown.interval()
-        })
+        let countdown = self.countdown.as_ref()?;
+        countdown.draw(&mut self.screen, left);
+        Some(countdown.interval())
     }
 
     /// The wait is over.
     pub(super) fn waited(&mut self) {
         if let Some(countdown) = self.countdown.take() {
-            countdown.finish();
+            countdown.finish(&mut self.screen);
         }
     }
 
@@ -97,14 +92,22 @@ impl Say {
     pub(super) fn warn(&mut self, message: &str) {
         if self.level >= Level::Normal {
             self.waited();
-            print_note(&format!("{YELLOW}redial: warning:{YELLOW:#} {}\n", visible(message)));
+            self.print(&format!("{YELLOW}redial: warning:{YELLOW:#} {}", visible(message)));
         }
     }
 
     /// Something for whoever asked for more.
     pub(super) fn detail(&mut self, message: &str) {
         if self.is_verbose() {
-            print_note(&format!("{DIM}redial: {}{DIM:#}\n", visible(message)));
+            self.print(&format!("{DIM}redial: {}{DIM:#}", visible(message)));
+        }
+    }
+
+    /// What is not watched is a plain line, for logs.
+    fn print(&mut self, line: &str) {
+        match self.is_watched {
+            true => self.screen.line(line),
+            false => print_note(&format!("{line}\n")),
         }
     }
 
@@ -126,6 +129,9 @@ impl Say {
             }
             _ => parts.concat(),
         };
-        format!("{style}{sign} {attempt}{style:#}  {rest}")
+        match attempt {
+            "" => format!("{style}{sign}{style:#} {rest}"),
+            _ => format!("{style}{sign} {attempt}{style:#}  {rest}"),
+        }
     }
 }

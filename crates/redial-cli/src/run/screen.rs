@@ -1,0 +1,93 @@
+//! Standard error as a place where a line can be drawn over.
+
+use std::io::Write;
+
+use crate::text::{clip, columns};
+
+/// What to do without: most terminals are wider.
+const USUAL: usize = 80;
+
+/// Less than this of a line says nothing.
+const LEAST: usize = 12;
+
+pub(super) struct Screen {
+    /// It is a terminal that knows how to erase.
+    erases: bool,
+    /// How many columns the line takes that stands there to be drawn over.
+    drawn: usize,
+}
+
+impl Screen {
+    pub(super) fn new() -> Self {
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
+        Self { erases: rustix::termios::isatty(rustix::stdio::stderr()) && !dumb, drawn: 0 }
+    }
+
+    pub(super) fn erases(&self) -> bool {
+        self.erases
+    }
+
+    /// A line for good, on a row of its own also where the command has left one unfinished.
+    pub(super) fn line(&mut self, text: &str) {
+        let start = self.row();
+        let end = self.erase(columns(&plain(text)));
+        self.drawn = 0;
+        write(&format!("{start}{}{end}\n", shown(text)));
+    }
+
+    /// A line that another one will take the place of: cut to fit, because one that is broken in two
+    /// cannot be drawn over. `tail` is left out where there is hardly room for anything else.
+    pub(super) fn draw(&mut self, text: &str, tail: &str) {
+        let room = width() - 1;
+        let tail = if columns(tail) + LEAST <= room { tail } else { "" };
+        let room = room - columns(tail);
+        let plain = plain(text);
+        let fits = columns(&plain) <= room;
+        let text = if fits { shown(text) } else { clip(&plain, room) };
+        let start = self.row();
+        let now = columns(&plain).min(room) + columns(tail);
+        let end = self.erase(now);
+        self.drawn = now.max(1);
+        write(&format!("{start}{text}{tail}{end}"));
+    }
+
+    /// To the start of the line that is drawn over, or of a new one: as many spaces as a row has end
+    /// where they began only if the row was empty.
+    fn row(&self) -> String {
+        match self.drawn {
+            0 if self.erases => format!("{}\r", " ".repeat(width())),
+            0 => String::new(),
+            _ => "\r".to_owned(),
+        }
+    }
+
+    /// What takes away the rest of a longer line.
+    fn erase(&self, now: usize) -> String {
+        if self.erases { "\x1b[K".to_owned() } else { " ".repeat(self.drawn.saturating_sub(now)) }
+    }
+}
+
+fn width() -> usize {
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr());
+    match size.map_or(0, |size| usize::from(size.ws_col)) {
+        0 => USUAL,
+        columns => columns,
+    }
+}
+
+/// With its styles, or without them where nobody wants any.
+fn shown(text: &str) -> String {
+    match anstream::AutoStream::choice(&std::io::stderr()) {
+        anstream::ColorChoice::Never => plain(text),
+        _ => text.to_owned(),
+    }
+}
+
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+/// In one write. Where that fails there is nobody left to tell.
+fn write(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
