@@ -213,7 +213,7 @@ fn compare(frames: &[Frame]) {
     let drawn = picture::draw(frames, "redial run", &description(frames));
     assert!(drawn.len() < 60_000, "{} bytes", drawn.len());
     if std::env::var_os("TRYCMD").is_some_and(|mode| mode == "overwrite") {
-        assert!(frames.len() <= 32, "{} frames", frames.len());
+        assert!(frames.len() <= 40, "{} frames", frames.len());
         std::fs::write(&path, &drawn).unwrap();
     }
     let still = frames.iter().filter(|frame| frame.countdown().is_none());
