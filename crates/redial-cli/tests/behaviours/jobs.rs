@@ -137,13 +137,81 @@ fn ctrl_c_stops_a_loop_in_either_shell() -> Told<()> {
 #[test]
 fn a_closed_terminal_ends_both() -> Told<()> {
     let stage = Stage::new();
-    let terminal = Terminal::start(&stage, &redial("-n 3 -d 1ms", &sleeps()));
+    // Closing a terminal tells the leader of its session, and nobody else.
+    let script = "echo . >>attempts
+trap 'echo told >told; exit 1' HUP
+echo ready >bell
+while :; do sleep 0.1; done";
+    let terminal = Terminal::start(&stage, &redial("-n 3 -d 1ms --kill-after 60s", script));
     stage.hear_that("ready")?;
+    let closed = Instant::now();
     let mut leader = terminal.close();
     let ended = leader.end(stage.patience)?;
     assert_eq!(ended.signal(), Some(Signal::HUP), "{ended:?}");
+    assert!(stage.has("told"), "the command was killed without a word");
+    assert!(closed.elapsed() < Duration::from_secs(5), "{:?}", closed.elapsed());
     assert_eq!(stage.attempts(), 1);
     stage.nothing_is_left()
+}
+
+#[test]
+fn ctrl_c_reaches_a_command_that_has_left_the_group() -> Told<()> {
+    // `timeout` puts itself into a group of its own, which is not in front.
+    for command in [["timeout", "60", "sleep", "98"], ["setsid", "--wait", "sleep", "98"]] {
+        let stage = Stage::new();
+        let line = quoted(&redial_on("-n 3 -d 1ms --kill-after 60s", &command));
+        let mut terminal = Terminal::script(&stage, "bash", &line);
+        let there = || stage.alive().iter().any(|one| one.command == LONG);
+        assert!(until(stage.patience, there), "{:?}", stage.alive());
+        let sent = Instant::now();
+        terminal.types(CTRL_C);
+        let ended = terminal.end()?;
+        assert!(sent.elapsed() < Duration::from_secs(5), "{command:?}: {:?}", sent.elapsed());
+        assert_eq!(ended.signal(), Some(Signal::INT), "{command:?}: {ended:?}");
+        stage.nothing_is_left()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_signal_to_redial_on_a_terminal_is_not_one_to_the_script() -> Told<()> {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let stage = Stage::new();
+        let line = quoted(&redial("-n 3 -d 1ms", &format!("echo $PPID >bell; exec {LONG}")));
+        let script = format!("{LONG} &\n{line}\necho $? >bell\nread word <gate");
+        let mut terminal = Terminal::script(&stage, "bash", &script);
+        crate::kernel::send(stage.hear()?.parse().unwrap(), signal);
+        stage.hear_that(&(128 + signal.as_raw()).to_string())?;
+        let left: Vec<_> = stage.alive().into_iter().map(|one| one.command).collect();
+        assert_eq!(left, ["bash script", LONG], "the script and what it had started before");
+        stage.open();
+        terminal.end()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn ctrl_c_with_redial_in_redial() -> Told<()> {
+    let stage = Stage::new();
+    let script = "echo . >>attempts
+trap 'echo told >>told' INT
+echo ready >bell
+while ! test -e told; do sleep 0.1; done
+echo cleaning >bell; read word <gate; echo cleaned >cleaned; exit 3";
+    let inner = redial("-n 2 -d 1ms", script);
+    let inner: Vec<&str> = inner.iter().map(String::as_str).collect();
+    let line = quoted(&redial_on("-n 2 -d 1ms", &inner));
+    let mut terminal = Terminal::script(&stage, "bash", &line);
+    stage.hear_that("ready")?;
+    terminal.types(CTRL_C);
+    stage.hear_that("cleaning")?;
+    assert!(!terminal.leader.ends(Duration::from_millis(300)), "it is cleaning up");
+    stage.open();
+    assert_eq!(terminal.end()?.signal(), Some(Signal::INT));
+    assert!(stage.has("cleaned"));
+    assert_eq!(stage.text("told"), "told\n", "once");
+    assert_eq!(stage.attempts(), 1);
+    Ok(())
 }
 
 #[test]

@@ -314,6 +314,36 @@ fn the_command_has_no_descriptor_that_it_would_not_have_without_redial() -> Told
 }
 
 #[test]
+fn the_command_has_the_limits_and_the_rest_that_it_would_have_without_redial() -> Told<()> {
+    let stage = Stage::new();
+    let show = "cat /proc/self/limits /proc/self/oom_score_adj; umask; nice; pwd; env | sort |
+grep -v -e ^_= -e ^REDIAL_ -e ^PWD= -e ^OLDPWD= -e ^SHLVL=
+grep -e ^Umask -e ^NoNewPrivs -e ^Seccomp: -e ^Cap -e ^Uid -e ^Groups /proc/self/status";
+    assert_eq!(stage.run(&["sh", "-c", show])?.code(), 0);
+    let without = stage.text("out");
+    for flags in ["-n 1", "-n 1 -t 60s --stop-on stdout:/never/ --events events --output hold"] {
+        assert_eq!(stage.run(&redial(flags, show))?.code(), 0, "{}", stage.scene());
+        assert_eq!(stage.text("out"), without, "{flags}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_timeout_works_where_proc_is_another_namespaces() -> Told<()> {
+    let Some(mut unshare) = namespace_or_say() else { return Ok(()) };
+    unshare.retain(|word| word != "--mount-proc");
+    let mut stage = Stage::new();
+    // Its numbers are not the ones that processes have here.
+    stage.patience = Duration::from_secs(10);
+    let line =
+        redial("-n 2 -d 1ms -t 200ms --kill-after 200ms", "echo . >>attempts; exec sleep 98");
+    let ended = stage.run(&[unshare, line].concat())?;
+    assert_eq!(ended.code(), 124, "{}", stage.scene());
+    assert_eq!(stage.attempts(), 2);
+    stage.nothing_is_left()
+}
+
+#[test]
 fn redial_keeps_no_descriptor_from_one_attempt_to_the_next() -> Told<()> {
     let stage = Stage::new();
     let script = "ls /proc/$PPID/fd | wc -l >>counts; test $REDIAL_ATTEMPT = 20";

@@ -272,6 +272,68 @@ fn stop_and_continue_reach_the_command() -> Told<()> {
     Ok(())
 }
 
+#[test]
+fn a_signal_to_redial_is_not_one_to_who_called_it() -> Told<()> {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let stage = Stage::new();
+        let line = quoted(&redial("-n 3 -d 1ms", &format!("echo $PPID >bell; exec {LONG}")));
+        let script = format!("{LONG} & {line}; echo $? >bell; read word <gate");
+        let mut started = stage.start(&["sh", "-c", &script]);
+        send(stage.hear()?.parse().unwrap(), signal);
+        stage.hear_that(&(128 + signal.as_raw()).to_string())?;
+        let left: Vec<_> = stage.alive().into_iter().map(|one| one.command).collect();
+        assert_eq!(left.len(), 2, "the script and what it had started before: {left:?}");
+        stage.open();
+        assert_eq!(started.end(stage.patience)?.code(), 0);
+    }
+    Ok(())
+}
+
+#[test]
+fn redial_works_where_chld_is_ignored_or_everything_is_blocked() -> Told<()> {
+    for environment in ["env --ignore-signal=CHLD", "env --block-signal", "env --ignore-signal"] {
+        let stage = Stage::new();
+        let line = redial("-n 2 -d 1ms", "echo . >>attempts; exit 7");
+        let ended = stage.run(&[words(environment), line].concat())?;
+        assert_eq!(ended.code(), 7, "{environment}: {}", stage.scene());
+        assert_eq!(stage.attempts(), 2, "{environment}");
+        let line = redial("-n 1 -t 200ms --kill-after 200ms", "setsid sleep 98 & sleep 98");
+        let ended = stage.run(&[words(environment), line].concat())?;
+        assert_eq!(ended.code(), 124, "{environment}: {}", stage.scene());
+        stage.nothing_is_left()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn redial_in_redial() -> Told<()> {
+    let stage = Stage::new();
+    let inner = |script: &str| redial("-n 2 -d 1ms", script);
+    let outer = |line: &[String]| {
+        let line: Vec<&str> = line.iter().map(String::as_str).collect();
+        redial_on("-n 2 -d 1ms", &line)
+    };
+    assert_eq!(stage.run(&outer(&inner("echo . >>attempts; exit 7")))?.code(), 7);
+    assert_eq!(stage.attempts(), 4);
+
+    // One that cleans up has the time for it.
+    let script = "trap 'echo told >>told' TERM
+echo ready >bell
+while ! test -e told; do sleep 0.1; done
+echo cleaning >bell; read word <gate; echo cleaned >cleaned; exit 0";
+    let mut started = stage.start(&outer(&inner(script)));
+    stage.hear_that("ready")?;
+    started.signal(Signal::TERM);
+    stage.hear_that("cleaning")?;
+    assert!(!started.ends(A_WHILE), "the command is still cleaning up: {}", stage.scene());
+    stage.open();
+    let ended = started.end(stage.patience)?;
+    assert_eq!(ended.signal(), Some(Signal::TERM), "{ended:?}");
+    assert!(stage.has("cleaned"));
+    assert_eq!(stage.text("told"), "told\n", "once");
+    stage.nothing_is_left()
+}
+
 fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }

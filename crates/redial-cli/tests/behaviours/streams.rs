@@ -54,7 +54,7 @@ fn fed(stage: &Stage, line: &[String], input: Vec<u8>) -> Told<i32> {
 fn watched_streams_are_the_same_to_the_byte() -> Told<()> {
     let stage = Stage::new();
     // A build for debugging looks for patterns a hundred times slower.
-    let length = if cfg!(debug_assertions) { MIB } else { 10 * MIB };
+    let length = if cfg!(debug_assertions) { MIB / 2 } else { 10 * MIB };
     let (out, err) = (noise(length, 1), noise(length, 2));
     stage.write("blob.out", &out);
     stage.write("blob.err", &err);
@@ -75,7 +75,7 @@ fn watched_streams_are_the_same_to_the_byte() -> Told<()> {
 #[test]
 fn a_slow_reader_of_a_watched_stream_loses_nothing() -> Told<()> {
     let stage = Stage::new();
-    let out = noise(3 * MIB, 3);
+    let out = noise(MIB / 2, 3);
     stage.write("blob", &out);
     let line = redial("-n 1 --stop-on stdout:/never/", "cat blob");
     let mut command = stage.command(&line);
@@ -210,10 +210,12 @@ fn a_thousand_commands_that_stop_reading() -> Told<()> {
     let mut stage = Stage::new();
     stage.patience = Duration::from_secs(60);
     let line = quoted(&redial_on("-n 3 -d 1ms", &["head", "-n", "1"]));
-    let script =
-        format!("i=0; while test $i -lt 1000; do yes | {line} || echo exit $?; i=$((i+1)); done");
+    let times =
+        format!("i=0; while test $i -lt 500; do yes | {line} || echo exit $?; i=$((i+1)); done");
+    let script = format!("({times}) >out.2 & {times}; wait");
     assert_eq!(stage.run(&["sh", "-c", &script])?.code(), 0);
-    assert!(stage.text("out") == "y\n".repeat(1000), "{}", stage.text("out").replace("y\n", ""));
+    let out = stage.text("out") + &stage.text("out.2");
+    assert!(out == "y\n".repeat(1000), "{}", out.replace("y\n", ""));
     assert_eq!(stage.text("err"), "");
     Ok(())
 }
@@ -372,5 +374,52 @@ fn a_held_output_that_nobody_reads_is_no_crash() -> Told<()> {
     // As of a command that writes there itself.
     assert!(ended.status.signal() == Some(13) || ended.code() != 101, "{ended:?}");
     assert!(!stage.text("err").contains("panicked"), "{}", stage.scene());
+    Ok(())
+}
+
+#[test]
+fn no_more_is_taken_from_a_pipe_than_the_command_reads() -> Told<()> {
+    let stage = Stage::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    rustix::io::ioctl_fionbio(&writer, true).unwrap();
+    let mut command = stage.command(&redial("-n 1", "echo ready >bell; read word <gate"));
+    command.stdin(reader);
+    let mut started = started(&mut command);
+    drop(command);
+    stage.hear_that("ready")?;
+    // Until nobody takes anything for a while.
+    let mut taken = 0;
+    let mut quiet = Instant::now();
+    while quiet.elapsed() < Duration::from_millis(300) {
+        match (&writer).write(&[b'y'; 4096]) {
+            Ok(length) => (taken, quiet) = (taken + length, Instant::now()),
+            Err(_) => thread::sleep(Duration::from_millis(5)),
+        }
+        assert!(taken < 2 * MIB, "it takes whatever there is");
+    }
+    stage.open();
+    assert_eq!(started.end(stage.patience)?.code(), 0);
+    Ok(())
+}
+
+#[test]
+fn other_kinds_of_standard_input_are_the_commands() -> Told<()> {
+    let stage = Stage::new();
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    let script = "read word; echo $word >bell; test $REDIAL_ATTEMPT = 2";
+    let mut command = stage.command(&redial("-n 2 -d 1ms", script));
+    command.stdin(std::os::fd::OwnedFd::from(theirs));
+    let mut started = started(&mut command);
+    drop(command);
+    (&ours).write_all(b"one\n").unwrap();
+    stage.hear_that("one")?;
+    (&ours).write_all(b"two\n").unwrap();
+    // Read on, or read anew: either way the command has a line, and ends.
+    stage.hear()?;
+    assert_eq!(started.end(stage.patience)?.code(), 0);
+
+    let mut command = stage.command(&redial("-n 1", "test -d /proc/self/fd/0"));
+    command.stdin(File::open("/").unwrap());
+    assert_eq!(stage.finish(command)?.code(), 0, "{}", stage.scene());
     Ok(())
 }
