@@ -401,3 +401,60 @@ fn a_shell_inside_has_its_own_jobs() -> Told<()> {
     }
     Ok(())
 }
+
+#[test]
+fn a_command_that_stops_itself_stops_the_job() -> Told<()> {
+    // Its whole group, as an editor does, or itself alone.
+    for stop in ["kill -TSTP 0", "kill -TSTP $$", "kill -STOP $$"] {
+        let stage = Stage::new();
+        let mut terminal = Terminal::shell(&stage)?;
+        let script = format!("echo ready >bell; {stop}; echo again >bell; read word <gate");
+        terminal.enters(&quoted(&redial("-n 3 -d 1ms", &script)));
+        stage.hear_that("ready")?;
+        terminal.sees("Stopped").map_err(|error| format!("{stop}: {error}"))?;
+        terminal.prompted()?;
+        terminal.enters("fg");
+        stage.hear_that("again")?;
+        stage.open();
+        terminal.prompted()?;
+        terminal.enters("echo $? >bell");
+        stage.hear_that("0")?;
+    }
+    Ok(())
+}
+
+#[test]
+fn no_countdown_runs_over_the_line_of_somebody_else() -> Told<()> {
+    let stage = Stage::new();
+    let mut terminal = Terminal::shell(&stage)?;
+    let script = "echo $REDIAL_ATTEMPT >bell; test $REDIAL_ATTEMPT = 2";
+    let line = quoted(&redial("-n 2 -d 700ms", script));
+    stage.write("go", format!("{line}\n"));
+    terminal.enters("sh go &");
+    stage.hear_that("1")?;
+    stage.hear_that("2")?;
+    terminal.enters("wait; echo over >bell");
+    stage.hear_that("over")?;
+    let bytes = String::from_utf8_lossy(&terminal.bytes()).into_owned();
+    assert!(bytes.contains("retrying"), "{bytes:?}");
+    assert!(!bytes.contains('▕'), "in the background one line is enough: {bytes:?}");
+    Ok(())
+}
+
+#[test]
+fn a_countdown_leaves_nothing_on_a_narrow_screen() -> Told<()> {
+    for columns in [40, 20, 12] {
+        let stage = Stage::new();
+        let mut terminal = Terminal::shell(&stage)?;
+        terminal.resize(30, columns);
+        let script = "echo $REDIAL_ATTEMPT >bell; test $REDIAL_ATTEMPT = 2";
+        stage.write("go", format!("{}\n", quoted(&redial("-n 2 -d 500ms", script))));
+        terminal.enters("sh go");
+        stage.hear_that("1")?;
+        stage.hear_that("2")?;
+        terminal.prompted()?;
+        let screen = terminal.screen();
+        assert!(!screen.contains('▕'), "{columns} columns:\n{screen}");
+    }
+    Ok(())
+}

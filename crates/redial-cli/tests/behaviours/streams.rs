@@ -411,9 +411,8 @@ fn other_kinds_of_standard_input_are_the_commands() -> Told<()> {
     command.stdin(std::os::fd::OwnedFd::from(theirs));
     let mut started = started(&mut command);
     drop(command);
-    (&ours).write_all(b"one\n").unwrap();
+    (&ours).write_all(b"one\ntwo\n").unwrap();
     stage.hear_that("one")?;
-    (&ours).write_all(b"two\n").unwrap();
     // Read on, or read anew: either way the command has a line, and ends.
     stage.hear()?;
     assert_eq!(started.end(stage.patience)?.code(), 0);

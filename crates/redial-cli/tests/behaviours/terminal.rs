@@ -36,6 +36,7 @@ pub(crate) struct Terminal<'s> {
     stage: &'s Stage,
     keyboard: File,
     shown: Arc<Shown>,
+    size: Winsize,
     reader: JoinHandle<()>,
     /// Dropped, it ends the reader.
     hang_up: PipeWriter,
@@ -91,7 +92,7 @@ impl<'s> Terminal<'s> {
                 there.more.notify_all();
             }
         });
-        Self { stage, keyboard, shown, reader, hang_up, seen: 0, leader }
+        Self { stage, keyboard, shown, size: SIZE, reader, hang_up, seen: 0, leader }
     }
 
     /// A shell that reads commands from the terminal, with job control.
@@ -157,15 +158,16 @@ impl<'s> Terminal<'s> {
 
     /// What stands on the screen.
     pub(crate) fn screen(&self) -> String {
-        let [rows, columns] = [SIZE.ws_row, SIZE.ws_col].map(|length| length.try_into().unwrap());
+        let [rows, columns] =
+            [self.size.ws_row, self.size.ws_col].map(|length| length.try_into().unwrap());
         let mut parser = vt100::Parser::new(rows, columns, 0);
         parser.process(&self.bytes());
         parser.screen().contents()
     }
 
-    pub(crate) fn resize(&self, rows: u16, columns: u16) {
-        let size = Winsize { ws_row: rows, ws_col: columns, ..SIZE };
-        tcsetwinsize(self.keyboard.as_fd(), size).unwrap();
+    pub(crate) fn resize(&mut self, rows: u16, columns: u16) {
+        self.size = Winsize { ws_row: rows, ws_col: columns, ..SIZE };
+        tcsetwinsize(self.keyboard.as_fd(), self.size).unwrap();
     }
 
     /// Closes the window; the session is still there, without a terminal.
