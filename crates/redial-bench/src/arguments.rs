@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use crate::subject::Call;
 
 pub(crate) const USAGE: &str = "\
-Usage: redial-bench [--peers all|none] [--redial PATH] [--json] [--check]
+Usage: redial-bench [--only TABLE] [--peers all|none] [--redial PATH] [--json] [--check]
 
+  --only TABLE   one table alone: calls, plan, check, run or streams
   --peers none   only a bare call, a hand-written loop and redial
   --redial PATH  the program redial; without this it is built first
   --json         for machines
@@ -18,6 +19,7 @@ pub(crate) enum Arguments {
     Help,
     Table {
         peers: bool,
+        only: Option<Which>,
         /// The program `redial`, where it is not to be built.
         redial: Option<PathBuf>,
         json: bool,
@@ -31,9 +33,50 @@ pub(crate) enum Arguments {
     },
 }
 
+/// One of the tables.
+#[derive(Clone, Copy)]
+pub(crate) enum Which {
+    Calls,
+    Plan,
+    Check,
+    #[cfg(unix)]
+    Run,
+    #[cfg(unix)]
+    Streams,
+}
+
+impl Which {
+    /// In the order in which they are printed.
+    pub(crate) const ALL: &[Self] = &[
+        Self::Calls,
+        Self::Plan,
+        Self::Check,
+        #[cfg(unix)]
+        Self::Run,
+        #[cfg(unix)]
+        Self::Streams,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Calls => "calls",
+            Self::Plan => "plan",
+            Self::Check => "check",
+            #[cfg(unix)]
+            Self::Run => "run",
+            #[cfg(unix)]
+            Self::Streams => "streams",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|which| which.name() == name)
+    }
+}
+
 /// Reads `arguments`, which do not begin with the program's name.
 pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
-    let (mut peers, mut redial, mut json, mut check) = (true, None, false, false);
+    let (mut peers, mut only, mut redial, mut json, mut check) = (true, None, None, false, false);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--help" | "-h" => return Ok(Arguments::Help),
@@ -46,6 +89,10 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Argum
                     _ => return Err("--peers takes all or none".into()),
                 }
             }
+            "--only" => {
+                let name = arguments.next().ok_or("--only takes a table")?;
+                only = Some(Which::from_name(&name).ok_or("there is no such table")?);
+            }
             "--redial" => {
                 let path = arguments.next().ok_or("--redial takes a path")?;
                 redial = Some(PathBuf::from(path));
@@ -54,7 +101,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Argum
             other => return Err(format!("unknown argument {other}")),
         }
     }
-    Ok(Arguments::Table { peers, redial, json, check })
+    Ok(Arguments::Table { peers, only, redial, json, check })
 }
 
 /// The rest of `--case SUBJECT CALL --times N`.

@@ -1,10 +1,11 @@
 //! Prints what retrying costs: redial beside a bare call, a loop written by hand, and the crates
 //! that a user would pick instead; and what the program `redial` costs beside a process that does
-//! nothing.
+//! nothing, and beside other programs that run a command.
 //!
 //! ```text
 //! cargo run --release -p redial-bench                        # the table
 //! cargo run --release -p redial-bench -- --peers none --check
+//! cargo run --release -p redial-bench -- --only run
 //! cargo run --release -p redial-bench --features multi-thread
 //! ```
 //!
@@ -35,7 +36,8 @@ mod yields;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use arguments::{Arguments, USAGE};
+use arguments::{Arguments, USAGE, Which};
+use measure::Table;
 use program::Program;
 use subject::Call;
 
@@ -45,8 +47,9 @@ fn main() -> ExitCode {
             print!("{USAGE}");
             ExitCode::SUCCESS
         }
-        Ok(Arguments::Table { peers, redial, json, check }) => {
-            print_tables(peers, redial, json, check)
+        Ok(Arguments::Table { peers, only, redial, json, check }) => {
+            let tables = tables(peers, only, redial);
+            print_tables(&tables, json, check)
         }
         Ok(Arguments::Case { subject, call, times }) => run_case(&subject, call, times),
         Err(message) => {
@@ -56,15 +59,30 @@ fn main() -> ExitCode {
     }
 }
 
-fn print_tables(peers: bool, redial: Option<PathBuf>, json: bool, check: bool) -> ExitCode {
+fn tables(peers: bool, only: Option<Which>, redial: Option<PathBuf>) -> Vec<Table> {
+    let all = match only {
+        Some(which) => vec![which],
+        None => Which::ALL.to_vec(),
+    };
     let program = Program::find(redial);
-    let calls = measure::calls(&cases::subjects(peers));
-    let tables = [calls, program::plan::table(&program), program::check::table(&program)];
+    let table = |which| match which {
+        Which::Calls => measure::calls(&cases::subjects(peers)),
+        Which::Plan => program::plan::table(&program),
+        Which::Check => program::check::table(&program),
+        #[cfg(unix)]
+        Which::Run => program::run::table(&program),
+        #[cfg(unix)]
+        Which::Streams => program::streams::table(&program),
+    };
+    all.into_iter().map(table).collect()
+}
+
+fn print_tables(tables: &[Table], json: bool, check: bool) -> ExitCode {
     if json {
-        print!("{}", json::render(&tables));
+        print!("{}", json::render(tables));
     } else {
-        let [calls, plan, check] = tables.each_ref().map(table::render);
-        print!("{calls}\n{}\n{plan}\n{check}", footing());
+        let tables: Vec<String> = tables.iter().map(table::render).collect();
+        print!("{}", tables.join("\n"));
     }
     if !check {
         return ExitCode::SUCCESS;
@@ -72,16 +90,6 @@ fn print_tables(peers: bool, redial: Option<PathBuf>, json: bool, check: bool) -
     let missed: String = tables.iter().map(table::missed).collect();
     eprint!("{missed}");
     if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-fn footing() -> String {
-    let runtime = if cfg!(feature = "multi-thread") { "rt-multi-thread" } else { "rt alone" };
-    let sleep_bytes = size_of::<tokio::time::Sleep>();
-    let stretch_bytes = sleep_bytes + 32;
-    format!(
-        "tokio with {runtime}: its Sleep is {sleep_bytes} bytes. Stretch, where the policy has no \
-         limit in time: a future of {stretch_bytes} bytes and a task of 256.\n"
-    )
 }
 
 fn run_case(subject: &str, call: Call, times: u64) -> ExitCode {

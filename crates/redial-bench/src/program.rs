@@ -4,6 +4,14 @@ pub(crate) mod check;
 pub(crate) mod plan;
 mod policies;
 pub(crate) mod process;
+#[cfg(unix)]
+pub(crate) mod run;
+#[cfg(unix)]
+mod strace;
+#[cfg(unix)]
+pub(crate) mod streams;
+#[cfg(unix)]
+mod wrapper;
 
 use std::env::consts::EXE_SUFFIX;
 use std::path::{Path, PathBuf};

@@ -18,6 +18,11 @@ pub(crate) fn render(table: &Table) -> String {
     for line in &lines[1..] {
         text.push_str(&aligned(line, &widths));
     }
+    for note in &table.notes {
+        text.push('\n');
+        text.push_str(note);
+        text.push('\n');
+    }
     text
 }
 

@@ -4,14 +4,29 @@
 pub(crate) enum Unit {
     Instructions,
     Nanoseconds,
+    /// Nanoseconds on a processor.
+    CpuTime,
+    /// So many times somebody else's wall time.
+    TimeRatio,
+    /// So many times somebody else's time on a processor.
+    CpuRatio,
     Allocations,
     Yields,
     Bytes,
     Crates,
     /// Bytes of memory at the most.
     Memory,
+    /// The part of them that is shared with nobody.
+    PrivateMemory,
     /// Bytes on disk.
     Size,
+    SystemCalls,
+    PageFaults,
+    /// How often a process that waits goes on.
+    WakeUps,
+    /// Bytes in a second.
+    Throughput,
+    InstructionsPerByte,
 }
 
 impl Unit {
@@ -20,22 +35,39 @@ impl Unit {
         match self {
             Self::Instructions => "instructions",
             Self::Nanoseconds => "time",
+            Self::CpuTime => "CPU time",
+            Self::TimeRatio => "× time",
+            Self::CpuRatio => "× CPU time",
             Self::Allocations => "allocations",
             Self::Yields => "yields",
             Self::Bytes => "bytes",
             Self::Crates => "crates",
             Self::Memory => "memory",
+            Self::PrivateMemory => "private memory",
             Self::Size => "size",
+            Self::SystemCalls => "system calls",
+            Self::PageFaults => "page faults",
+            Self::WakeUps => "wake-ups",
+            Self::Throughput => "MB/s",
+            Self::InstructionsPerByte => "instructions/byte",
         }
+    }
+
+    /// Time differs from run to run and is not held against anybody.
+    pub(crate) const fn is_time(self) -> bool {
+        matches!(
+            self,
+            Self::Nanoseconds | Self::CpuTime | Self::TimeRatio | Self::CpuRatio | Self::Throughput
+        )
     }
 
     pub(crate) fn text(self, number: f64) -> String {
         match self {
-            Self::Nanoseconds if number >= 1e6 => format!("{:.2} ms", number / 1e6),
-            Self::Nanoseconds if number >= 1e3 => format!("{:.2} µs", number / 1e3),
-            Self::Nanoseconds => format!("{number:.1} ns"),
-            Self::Memory | Self::Size if number >= MIB => format!("{:.1} MiB", number / MIB),
-            Self::Memory | Self::Size if number >= KIB => format!("{:.1} KiB", number / KIB),
+            Self::Nanoseconds | Self::CpuTime => time_text(number),
+            Self::TimeRatio | Self::CpuRatio => format!("{number:.2}"),
+            Self::Memory | Self::PrivateMemory | Self::Size => bytes_text(number),
+            Self::Throughput => format!("{:.1}", number / 1e6),
+            Self::InstructionsPerByte => format!("{number:.1}"),
             Self::Instructions if number >= 1e4 => grouped(number as u64),
             Self::Instructions | Self::Allocations => format!("{number}"),
             _ => format!("{number:.0}"),
@@ -45,6 +77,23 @@ impl Unit {
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * KIB;
+
+fn time_text(nanoseconds: f64) -> String {
+    match nanoseconds {
+        _ if nanoseconds >= 1e9 => format!("{:.2} s", nanoseconds / 1e9),
+        _ if nanoseconds >= 1e6 => format!("{:.2} ms", nanoseconds / 1e6),
+        _ if nanoseconds >= 1e3 => format!("{:.2} µs", nanoseconds / 1e3),
+        _ => format!("{nanoseconds:.1} ns"),
+    }
+}
+
+fn bytes_text(bytes: f64) -> String {
+    match bytes {
+        _ if bytes >= MIB => format!("{:.1} MiB", bytes / MIB),
+        _ if bytes >= KIB => format!("{:.1} KiB", bytes / KIB),
+        _ => format!("{bytes:.0}"),
+    }
+}
 
 /// Three digits at a time.
 fn grouped(number: u64) -> String {

@@ -37,7 +37,7 @@ pub(crate) fn table(program: &Program) -> Table {
         row(Unit::Memory, None, memory);
         row(Unit::Size, None, size);
     }
-    Table { columns: vec!["per policy", "redial"], rows }
+    Table { columns: vec!["per policy", "redial"], rows, notes: Vec::new() }
 }
 
 const fn measure(format: Format) -> &'static str {

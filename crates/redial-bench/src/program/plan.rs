@@ -36,6 +36,7 @@ pub(crate) fn table(program: &Program) -> Table {
                 cells: size,
             },
         ],
+        notes: Vec::new(),
     }
 }
 

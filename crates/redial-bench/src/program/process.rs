@@ -10,12 +10,18 @@ use std::{env, fs};
 pub(crate) struct Process {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<String>,
+    /// How many bytes it is given through a pipe; it has no input where there are none.
+    input_bytes: u64,
 }
 
 impl Process {
     pub(crate) fn new(program: impl Into<PathBuf>, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().copied().map(String::from).collect();
-        Self { program: program.into(), arguments }
+        Self { program: program.into(), arguments, input_bytes: 0 }
+    }
+
+    pub(crate) fn fed(self, input_bytes: u64) -> Self {
+        Self { input_bytes, ..self }
     }
 
     pub(crate) fn command(&self) -> Command {
@@ -25,10 +31,23 @@ impl Process {
     }
 
     fn spawn(&self) -> Result<Child, &'static str> {
-        self.command().stdout(Stdio::null()).spawn().map_err(|_| "it does not start")
+        let mut command = self.command();
+        if self.input_bytes > 0 {
+            command.stdin(self.input()?);
+        }
+        command.stdout(Stdio::null()).spawn().map_err(|_| "it does not start")
     }
 
-    fn timed(&self) -> Result<Duration, &'static str> {
+    fn input(&self) -> Result<Stdio, &'static str> {
+        let count = self.input_bytes.to_string();
+        let mut head = Command::new("head");
+        undisturbed(&mut head).args(["-c", &count, "/dev/zero"]).stdout(Stdio::piped());
+        let head = head.spawn().map_err(|_| "head does not start")?;
+        // It ends by itself, and is buried when we end.
+        head.stdout.map(Stdio::from).ok_or("head has no output")
+    }
+
+    pub(crate) fn timed(&self) -> Result<Duration, &'static str> {
         let start = Instant::now();
         let status = self.spawn()?.wait().map_err(|_| "it does not end")?;
         let elapsed = start.elapsed();
@@ -91,14 +110,19 @@ pub(crate) fn medians<const N: usize>(
     times.map(|times| times.map(median))
 }
 
-fn median(mut times: Vec<Duration>) -> f64 {
+pub(crate) fn median(mut times: Vec<Duration>) -> f64 {
     times.sort_unstable();
     times.get(times.len() / 2).map_or(0.0, |time| time.as_nanos() as f64)
 }
 
 /// From a line such as `VmHWM: 24680 kB`. A process that has ended has none.
-fn high_water(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+pub(crate) fn high_water(status: &str) -> Option<u64> {
+    bytes_of(status, "VmHWM:")
+}
+
+/// From the line of a process's status that begins with `name`.
+pub(crate) fn bytes_of(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
     Some(kib << 10)
 }
