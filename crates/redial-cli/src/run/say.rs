@@ -67,7 +67,7 @@ impl Say {
             return;
         }
         let line = self.drawn(Sign::Failed, attempt, parts);
-        if self.is_watched && delay >= Countdown::SHORTEST {
+        if self.is_watched && delay >= Countdown::SHORTEST && self.screen.is_ours() {
             self.countdown = Some(Countdown::new(line, delay));
         } else {
             self.print(&line);
@@ -76,6 +76,9 @@ impl Say {
 
     /// Draws the countdown, if there is one: how long until it is to be drawn again.
     pub(super) fn tick(&mut self, left: Duration) -> Option<Duration> {
+        if !self.screen.is_ours() {
+            self.waited();
+        }
         let countdown = self.countdown.as_ref()?;
         countdown.draw(&mut self.screen, left);
         Some(countdown.interval())

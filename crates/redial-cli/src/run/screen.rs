@@ -27,6 +27,13 @@ impl Screen {
         self.erases
     }
 
+    /// Whether nobody else has the terminal: what is drawn over in the background may be the line
+    /// that somebody types.
+    pub(super) fn is_ours(&self) -> bool {
+        let front = rustix::termios::tcgetpgrp(rustix::stdio::stderr());
+        !self.erases || front.is_ok_and(|front| front == rustix::process::getpgrp())
+    }
+
     /// A line for good, on a row of its own also where the command has left one unfinished.
     pub(super) fn line(&mut self, text: &str) {
         let start = self.row();

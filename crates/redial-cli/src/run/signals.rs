@@ -35,6 +35,12 @@ pub(super) struct Received {
 }
 
 impl Received {
+    /// Whether a key on the terminal sent it. That a terminal is closed, only the leader of its
+    /// session hears.
+    pub(super) fn is_key(&self) -> bool {
+        self.from == Sender::Terminal && self.signal != Signal::SIGHUP
+    }
+
     /// Whether it asks redial to end.
     pub(super) fn is_fatal(&self) -> bool {
         WATCHED[..4].contains(&self.signal)

@@ -39,6 +39,8 @@ pub(super) struct Supervisor {
     kill_after: Duration,
     command: Option<Pid>,
     status: Option<WaitStatus>,
+    /// The command is cut at some time.
+    is_timed: bool,
     /// The whole tree was asked to end.
     asked: bool,
     ended_by: Option<Ended>,
@@ -71,6 +73,7 @@ impl Supervisor {
             kill_after,
             command: None,
             status: None,
+            is_timed: false,
             asked: false,
             ended_by: None,
         })
@@ -97,6 +100,7 @@ impl Supervisor {
     /// Until the command is gone and what it wrote has gone its way. It is made to go at `cut_at`,
     /// and when redial itself is.
     pub(super) fn attend(&mut self, streams: &mut Streams, cut_at: Option<Time>) -> Ending {
+        self.is_timed = cut_at.is_some();
         let mut timed_out = false;
         let mut killed = false;
         let mut kill_at = None;
@@ -214,8 +218,9 @@ impl Supervisor {
     }
 
     fn receive(&mut self, received: &Received, streams: Option<&Streams>) {
-        // What a key on the terminal sends, the terminal has sent to the command as well.
-        let forwarded = self.own_group || received.from == Sender::Process;
+        // What a key on the terminal sends, the terminal has sent to the whole group.
+        let by_key = !self.own_group && received.is_key();
+        let forwarded = !by_key;
         match received.signal {
             Signal::SIGCHLD => return self.reap(),
             Signal::SIGCONT => return self.tree.signal(Signal::SIGCONT),
@@ -228,9 +233,7 @@ impl Supervisor {
                 return;
             }
             Signal::SIGTSTP => {
-                if forwarded {
-                    self.tree.signal(Signal::SIGTSTP);
-                }
+                self.pass_on(Signal::SIGTSTP, by_key);
                 self.clock.pause(|| suffer(Signal::SIGTSTP));
                 return;
             }
@@ -243,9 +246,9 @@ impl Supervisor {
                     ended => {
                         *ended =
                             Some(Ended { signal, from: received.from, at: now, insists: false });
-                        if forwarded && self.command.is_some() {
-                            self.tree.signal(signal);
-                            self.tree.signal(Signal::SIGCONT);
+                        if self.command.is_some() {
+                            self.pass_on(signal, by_key);
+                            self.pass_on(Signal::SIGCONT, by_key);
                             self.asked |= signal == Signal::SIGTERM;
                         }
                     }
@@ -260,6 +263,14 @@ impl Supervisor {
                 forwarded: forwarded && self.command.is_some(),
             })
         });
+    }
+
+    /// To all that has not got it yet.
+    fn pass_on(&self, signal: Signal, by_key: bool) {
+        match by_key {
+            true => self.tree.signal_outside(signal),
+            false => self.tree.signal(signal),
+        }
     }
 
     fn signal_command(&self, signal: Signal) {
@@ -289,10 +300,17 @@ impl Supervisor {
 
     /// Buries every process that is gone, also those that were left to us.
     fn reap(&mut self) {
-        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
-            if self.command == Some(Pid::from_raw(pid.as_raw_nonzero().get())) {
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+            if self.command != Some(Pid::from_raw(pid.as_raw_nonzero().get())) {
+                continue;
+            }
+            if !status.stopped() {
                 self.status = Some(status);
                 self.tree.root_is_gone();
+            } else if !self.own_group && !self.is_timed {
+                // A command that stops gives the terminal back; so do we. One that is timed is
+                // waited for no longer than that.
+                self.clock.pause(|| suffer(Signal::SIGTSTP));
             }
         }
     }

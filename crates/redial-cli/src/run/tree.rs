@@ -2,7 +2,7 @@
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpgid, getpgrp};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
 /// The processes of the commands that this run starts.
@@ -60,8 +60,21 @@ impl Tree {
         }
     }
 
+    /// The same to those that a key on the terminal does not reach: they left its process group.
+    pub(super) fn signal_outside(&self, signal: Signal) {
+        let ours = getpgrp();
+        for member in self.members() {
+            if getpgid(Some(member)).is_ok_and(|group| group != ours) {
+                let _ = kill(member, signal);
+            }
+        }
+    }
+
     /// From the root to the leaves, as far as the system tells.
     fn members(&self) -> Vec<Pid> {
+        if !numbers_are_ours() {
+            return Vec::new();
+        }
         let mut members = children(Pid::this());
         members.retain(|child| !self.foreign.contains(child));
         let mut at = 0;
@@ -80,6 +93,12 @@ impl Tree {
 fn has_children() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     waitid(WaitId::All, options).is_ok()
+}
+
+/// Whether `/proc` counts processes as we do, and not as another namespace does.
+fn numbers_are_ours() -> bool {
+    let myself = std::fs::read_link("/proc/self").ok();
+    myself.is_some_and(|number| number.to_str() == Some(&Pid::this().to_string()))
 }
 
 #[cfg(target_os = "linux")]
