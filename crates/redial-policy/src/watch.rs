@@ -104,13 +104,15 @@ impl Watch {
             bytes = window.fill(bytes);
             if window.is_full() {
                 let end = window.end_of_lines();
-                let (text, from) = window.text(end);
-                for (probe, latch) in probes.iter().zip(&mut *latches) {
-                    if probe.stream == stream && latch.wants(probe) {
+                let latches = probes.iter().zip(&mut *latches);
+                let mut looks =
+                    latches.filter(|(probe, latch)| probe.stream == stream && latch.wants(probe));
+                if let Some(first) = looks.next() {
+                    let (text, from) = window.text(end);
+                    for (probe, latch) in std::iter::once(first).chain(looks) {
                         latch.look(probe, &text, from, false);
                     }
                 }
-                drop(text);
                 window.move_on(end);
             }
         }

@@ -120,10 +120,7 @@ impl Relay {
 
     /// Writes what does not block, now that something does not.
     fn write(&mut self) {
-        let to = ours(self.stream);
-        let rest = &self.pending[self.written..];
-        let rest = if is_file(to) { rest } else { &rest[..rest.len().min(ATOMIC)] };
-        match rustix::io::write(to, rest) {
+        match write_now(ours(self.stream), &self.pending[self.written..]) {
             Ok(length) => self.written += length,
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(error) => self.fail(error),
@@ -184,6 +181,23 @@ fn ours(stream: Stream) -> BorrowedFd<'static> {
         Stream::Stdout => rustix::stdio::stdout(),
         Stream::Stderr => rustix::stdio::stderr(),
     }
+}
+
+/// As much as goes without waiting, to a descriptor that says that it takes something. It is not ours
+/// alone, so that it cannot be told never to wait.
+fn write_now(to: BorrowedFd<'_>, bytes: &[u8]) -> rustix::io::Result<usize> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::io::{ReadWriteFlags, pwritev2};
+        const WHERE_IT_IS: u64 = u64::MAX;
+        let all = [std::io::IoSlice::new(bytes)];
+        match pwritev2(to, &all, WHERE_IT_IS, ReadWriteFlags::NOWAIT) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::AGAIN) => {}
+            written => return written,
+        }
+    }
+    let part = if is_file(to) { bytes } else { &bytes[..bytes.len().min(ATOMIC)] };
+    rustix::io::write(to, part)
 }
 
 fn is_file(fd: BorrowedFd<'_>) -> bool {

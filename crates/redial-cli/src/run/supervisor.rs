@@ -41,7 +41,7 @@ pub(super) struct Supervisor {
     status: Option<WaitStatus>,
     /// The command is cut at some time.
     is_timed: bool,
-    /// The whole tree was asked to end.
+    /// The command was asked to end.
     asked: bool,
     ended_by: Option<Ended>,
 }
@@ -149,6 +149,8 @@ impl Supervisor {
         if !self.asked {
             self.ask();
         }
+        self.tree.signal_others(Signal::SIGTERM);
+        self.tree.signal_others(Signal::SIGCONT);
         // Where nobody tells us when they have gone, they go now.
         if !cfg!(target_os = "linux") {
             kill_at = now;
@@ -265,11 +267,11 @@ impl Supervisor {
         });
     }
 
-    /// To all that has not got it yet.
+    /// To those that a key on the terminal has not reached; or to those that it would.
     fn pass_on(&self, signal: Signal, by_key: bool) {
         match by_key {
-            true => self.tree.signal_outside(signal),
-            false => self.tree.signal(signal),
+            true => self.tree.signal_others(signal),
+            false => self.tree.signal_group(signal),
         }
     }
 
@@ -279,12 +281,12 @@ impl Supervisor {
         }
     }
 
-    /// Asks all of it to end.
+    /// Asks the command to end.
     fn ask(&mut self) {
         self.asked = true;
-        self.tree.signal(Signal::SIGTERM);
+        self.tree.signal_group(Signal::SIGTERM);
         // Whoever is stopped hears of it only when it goes on.
-        self.tree.signal(Signal::SIGCONT);
+        self.tree.signal_group(Signal::SIGCONT);
     }
 
     fn insists(&self) -> bool {

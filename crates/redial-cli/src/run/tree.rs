@@ -1,6 +1,5 @@
 //! Everything that a command started: its children, theirs, and those that went away from them.
 
-use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgid, getpgrp};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -42,51 +41,91 @@ impl Tree {
         if !cfg!(target_os = "linux") {
             return self.group.is_some_and(|group| killpg(group, None).is_ok());
         }
-        has_children() && (self.foreign.is_empty() || !self.members().is_empty())
+        has_children() && (self.foreign.is_empty() || !self.members(Below::All).is_empty())
     }
 
     /// Sends a signal to all of it. What is gone by then, or is not ours to signal, is passed over.
     pub(super) fn signal(&self, signal: Signal) {
-        let members = self.members();
-        if members.is_empty() {
-            let _ = match (self.group, self.root) {
-                (Some(group), _) => killpg(group, signal),
-                (None, Some(root)) => kill(root, signal),
-                (None, None) => Err(Errno::ESRCH),
-            };
-        }
-        for member in members {
-            let _ = kill(member, signal);
+        match self.members(Below::All) {
+            members if members.is_empty() => self.signal_blindly(signal),
+            members => members.into_iter().for_each(|member| send(member, signal)),
         }
     }
 
-    /// The same to those that a key on the terminal does not reach: they left its process group.
-    pub(super) fn signal_outside(&self, signal: Signal) {
-        let ours = getpgrp();
-        for member in self.members() {
-            if getpgid(Some(member)).is_ok_and(|group| group != ours) {
-                let _ = kill(member, signal);
+    /// To the process group of the command alone, as a terminal or `timeout` would: who has gone into
+    /// another has somebody who passes it on.
+    pub(super) fn signal_group(&self, signal: Signal) {
+        if self.group.is_some() {
+            return self.signal_blindly(signal);
+        }
+        // It is our group too, and that of whoever called us: only those that are below us.
+        match self.members(Below::OtherRedialsNot) {
+            members if members.is_empty() => self.signal_blindly(signal),
+            members => {
+                let inside = members.into_iter().filter(|member| !self.has_left(*member));
+                inside.for_each(|member| send(member, signal));
             }
         }
     }
 
+    /// To those that are in another group.
+    pub(super) fn signal_others(&self, signal: Signal) {
+        let members = self.members(Below::All).into_iter();
+        members.filter(|member| self.has_left(*member)).for_each(|member| send(member, signal));
+    }
+
+    /// Where the system does not tell who there is.
+    fn signal_blindly(&self, signal: Signal) {
+        match (self.group, self.root) {
+            (Some(group), _) => drop(killpg(group, signal)),
+            (None, Some(root)) => send(root, signal),
+            (None, None) => {}
+        }
+    }
+
+    fn has_left(&self, member: Pid) -> bool {
+        let group = self.group.unwrap_or_else(getpgrp);
+        getpgid(Some(member)).is_ok_and(|now| now != group)
+    }
+
     /// From the root to the leaves, as far as the system tells.
-    fn members(&self) -> Vec<Pid> {
+    fn members(&self, below: Below) -> Vec<Pid> {
         if !numbers_are_ours() {
             return Vec::new();
         }
         let mut members = children(Pid::this());
         members.retain(|child| !self.foreign.contains(child));
         let mut at = 0;
-        while let Some(parent) = members.get(at) {
-            let next = children(*parent);
-            // A number that was given twice meanwhile must not lead round in circles.
-            let new: Vec<_> = next.into_iter().filter(|child| !members.contains(child)).collect();
-            members.extend(new);
+        while let Some(parent) = members.get(at).copied() {
             at += 1;
+            if below == Below::OtherRedialsNot && is_redial(parent) {
+                continue;
+            }
+            // A number that was given twice meanwhile must not lead round in circles.
+            let next = children(parent).into_iter();
+            let new: Vec<_> = next.filter(|child| !members.contains(child)).collect();
+            members.extend(new);
         }
         members
     }
+}
+
+/// Whose children count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Below {
+    All,
+    /// Another redial looks after its own.
+    OtherRedialsNot,
+}
+
+fn send(member: Pid, signal: Signal) {
+    let _ = kill(member, signal);
+}
+
+fn is_redial(process: Pid) -> bool {
+    let program = |process: &str| std::fs::read_link(format!("/proc/{process}/exe")).ok();
+    let own = program("self");
+    own.is_some() && program(&process.to_string()) == own
 }
 
 /// Whether redial has any child, be it one that waits to be buried.

@@ -227,11 +227,17 @@ fn the_command_has_the_signals_that_it_would_have_without_redial() -> Told<()> {
     Ok(())
 }
 
-/// As under systemd, which ignores PIPE for its services, and below a parent that does not wait for its children.
+/// Below a parent that ignores them: redial needs CHLD itself, and Rust gives PIPE up.
 #[test]
-fn also_where_pipe_or_chld_was_ignored() -> Told<()> {
-    same_signals("env --ignore-signal=PIPE")?;
-    same_signals("env --ignore-signal=CHLD")
+fn pipe_and_chld_have_their_defaults_in_the_command() -> Told<()> {
+    let stage = Stage::new();
+    let grep = ["grep", "^SigIgn", "/proc/self/status"];
+    stage.run(&redial_on("", &grep))?;
+    let without = stage.text("out");
+    let environment = words("env --ignore-signal=PIPE,CHLD");
+    stage.run(&[environment, redial_on("", &grep)].concat())?;
+    assert_eq!(stage.text("out"), without);
+    Ok(())
 }
 
 #[track_caller]
