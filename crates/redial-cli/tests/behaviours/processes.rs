@@ -124,6 +124,23 @@ fn a_timeout_does_not_wait_for_the_grace_if_all_are_gone() -> Told<()> {
 }
 
 #[test]
+fn what_is_started_while_the_others_are_told_to_end_is_told_too() -> Told<()> {
+    let stage = Stage::new();
+    let script = "trap 'setsid sleep 98 & exit 0' TERM; echo ready >bell
+while :; do sleep 0.1; done";
+    let ended = stage.run(&redial("-n 1 -t 200ms --kill-after 60s", script))?;
+    assert_eq!(ended.code(), 124, "{}", stage.scene());
+    stage.hear_that("ready")?;
+
+    let mut started = stage.start(&redial("-n 3 -d 1ms --kill-after 60s", script));
+    stage.hear_that("ready")?;
+    started.signal(Signal::TERM);
+    let ended = started.end(stage.patience)?;
+    assert_eq!(ended.signal(), Some(Signal::TERM), "{ended:?}");
+    stage.nothing_is_left()
+}
+
+#[test]
 fn a_command_has_its_grace_to_clean_up_after_a_timeout() -> Told<()> {
     let stage = Stage::new();
     let script = "trap 'sleep 0.2; echo cleaned >cleaned; exit 0' TERM

@@ -176,8 +176,11 @@ fn whenever_term_comes_nothing_is_left() -> Told<()> {
         // From before it has looked at its arguments to after some attempts.
         thread::sleep(Duration::from_millis(2 * wait));
         started.signal(Signal::TERM);
+        let sent = Instant::now();
         let ended = started.end(stage.patience)?;
         assert_eq!(ended.signal(), Some(Signal::TERM), "after {wait}: {}", stage.scene());
+        // Nobody here needs to be killed: one that is started in between is told like the others.
+        assert!(sent.elapsed() < Duration::from_secs(4), "after {wait}: {:?}", sent.elapsed());
         stage.nothing_is_left()?;
     }
     Ok(())

@@ -422,3 +422,29 @@ fn other_kinds_of_standard_input_are_the_commands() -> Told<()> {
     assert_eq!(stage.finish(command)?.code(), 0, "{}", stage.scene());
     Ok(())
 }
+
+#[test]
+fn output_that_is_lost_is_no_success() -> Told<()> {
+    for flags in ["--stop-on stdout:/never/", "--output hold"] {
+        let stage = Stage::new();
+        let mut command = stage.command(&redial(&format!("-n 2 -d 1ms {flags}"), "echo out"));
+        // Where there is never room: the command itself would have failed to write there.
+        command.stdout(File::options().write(true).open("/dev/full").unwrap());
+        let ended = stage.finish(command)?;
+        assert!(stage.text("err").contains("No space left"), "{flags}: {}", stage.scene());
+        assert_ne!(ended.code(), 0, "{flags}: {}", stage.scene());
+    }
+    Ok(())
+}
+
+#[test]
+fn output_that_cannot_be_held_is_no_success() -> Told<()> {
+    let stage = Stage::new();
+    stage.write("blob", noise(3 * MIB, 9));
+    let mut command = stage.command(&redial("-n 2 -d 1ms --output hold", "cat blob"));
+    command.env("TMPDIR", "/no/such/folder");
+    let ended = stage.finish(command)?;
+    let whole = stage.bytes("out") == stage.bytes("blob");
+    assert!(whole || ended.code() != 0, "a part of it, and exit 0: {}", stage.text("err"));
+    Ok(())
+}
