@@ -230,7 +230,8 @@ fn ctrl_z_stops_both_and_fg_goes_on() -> Told<()> {
             assert!(all_stopped(&stage, shell, 2), "{flags}: {:?}", stage.alive());
             terminal.enters("fg");
             terminal.sees("run")?;
-            assert!(until(stage.patience, || stage.alive().iter().all(|one| one.state != 'T')));
+            // Going on, and done with it.
+            assert!(until(stage.patience, || stage.alive().iter().all(|one| one.state == 'S')));
         }
         stage.open();
         terminal.prompted()?;

@@ -249,14 +249,22 @@ fn same_signals(environment: &str) -> Told<()> {
     let stage = Stage::new();
     let line = [words(environment), grep.map(str::to_owned).to_vec()].concat();
     stage.run(&line)?;
-    let without = stage.text("out");
-    assert!(without.contains("SigIgn"), "{without}");
+    let without = masks(&stage);
+    assert_eq!(without.len(), 5, "{}", stage.scene());
     for flags in ["", "-t 60s", "--stop-on stdout:/never/", "--events events -T 60s"] {
         let line = [words(environment), redial_on(flags, &grep)].concat();
         stage.run(&line)?;
-        assert_eq!(stage.text("out"), without, "{environment} {flags}: {}", stage.scene());
+        assert_eq!(masks(&stage), without, "{environment} {flags}: {}", stage.scene());
     }
     Ok(())
+}
+
+/// What `grep` has printed, without the two signals that glibc has for itself and ignores in what it spawns.
+fn masks(stage: &Stage) -> Vec<(String, u64)> {
+    let out = stage.text("out");
+    let masks = out.lines().filter_map(|line| line.split_once(":\t"));
+    let number = |mask| u64::from_str_radix(mask, 16).unwrap() & !(0b11 << 31);
+    masks.map(|(name, mask)| (name.to_owned(), number(mask))).collect()
 }
 
 #[test]
@@ -267,14 +275,16 @@ fn stop_and_continue_reach_the_command() -> Told<()> {
     let mut started = stage.start(&["bash", "-c", &format!("set -m; {line} & wait -f $!")]);
     let [redial, child] = [stage.hear()?, stage.hear()?].map(|pid| pid.parse().unwrap());
     let stopped = |pid| Process::of(pid).is_some_and(|one| one.state == 'T');
+    let waiting = |pid| Process::of(pid).is_some_and(|one| one.state == 'S');
     // Twice: what a first stop changes, a second must not find changed.
     for _ in 0..2 {
         send(redial, Signal::TSTP);
         assert!(until(stage.patience, || stopped(redial)), "redial: {}", stage.scene());
         assert!(until(stage.patience, || stopped(child)), "the command: {}", stage.scene());
         send(redial, Signal::CONT);
-        assert!(until(stage.patience, || !stopped(redial)), "redial: {}", stage.scene());
-        assert!(until(stage.patience, || !stopped(child)), "the command: {}", stage.scene());
+        // Going on, and done with it.
+        assert!(until(stage.patience, || waiting(redial)), "redial: {}", stage.scene());
+        assert!(until(stage.patience, || waiting(child)), "the command: {}", stage.scene());
     }
     stage.open();
     assert_eq!(started.end(stage.patience)?.code(), 0, "{}", stage.scene());
@@ -325,22 +335,26 @@ fn redial_in_redial() -> Told<()> {
     assert_eq!(stage.run(&outer(&inner("echo . >>attempts; exit 7")))?.code(), 7);
     assert_eq!(stage.attempts(), 4);
 
-    // One that cleans up has the time for it.
+    // One that cleans up has the time for it, and is told once: many a program takes the second time for an order.
     let script = "trap 'echo told >>told' TERM
 echo ready >bell
 while ! test -e told; do sleep 0.1; done
-echo cleaning >bell; read word <gate; echo cleaned >cleaned; exit 0";
-    let mut started = stage.start(&outer(&inner(script)));
-    stage.hear_that("ready")?;
-    started.signal(Signal::TERM);
-    stage.hear_that("cleaning")?;
-    assert!(!started.ends(A_WHILE), "the command is still cleaning up: {}", stage.scene());
-    stage.open();
-    let ended = started.end(stage.patience)?;
-    assert_eq!(ended.signal(), Some(Signal::TERM), "{ended:?}");
-    assert!(stage.has("cleaned"));
-    assert_eq!(stage.text("told"), "told\n", "once");
-    stage.nothing_is_left()
+echo cleaning >bell; until read word <gate; do :; done; echo cleaned >cleaned; exit 0";
+    for _ in 0..5 {
+        let stage = Stage::new();
+        let mut started = stage.start(&outer(&inner(script)));
+        stage.hear_that("ready")?;
+        started.signal(Signal::TERM);
+        stage.hear_that("cleaning")?;
+        assert!(!started.ends(A_WHILE), "the command is still cleaning up: {}", stage.scene());
+        stage.open();
+        let ended = started.end(stage.patience)?;
+        assert_eq!(ended.signal(), Some(Signal::TERM), "{ended:?}");
+        assert!(stage.has("cleaned"));
+        assert_eq!(stage.text("told"), "told\n", "once");
+        stage.nothing_is_left()?;
+    }
+    Ok(())
 }
 
 fn words(text: &str) -> Vec<String> {

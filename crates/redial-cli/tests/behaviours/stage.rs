@@ -3,10 +3,13 @@
 //! A script in the folder says `echo ready >bell` to tell the test, and `read word <gate` to wait for it.
 
 use std::cell::RefCell;
+use std::env;
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -21,6 +24,12 @@ const MARK: &str = "REDIAL_BEHAVIOURS";
 
 /// How long anything may take that is not about time, on a machine with more to do than this.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The folders of `PATH` that may be looked into: in another one a command may be, for all one knows.
+static READABLE: LazyLock<OsString> = LazyLock::new(|| {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::join_paths(env::split_paths(&path).filter(|folder| folder.read_dir().is_ok())).unwrap()
+});
 
 /// How long a process may take to be gone that has been killed.
 const GONE: Duration = Duration::from_secs(2);
@@ -134,6 +143,7 @@ impl Stage {
         let (name, value) = self.mark.split_once('=').unwrap();
         command.current_dir(self.folder.path()).env(name, value);
         command.env("LC_ALL", "C").env("TERM", "xterm").env("COLUMNS", "100");
+        command.env("PATH", &*READABLE);
         for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "ENV", "BASH_ENV"] {
             command.env_remove(name);
         }

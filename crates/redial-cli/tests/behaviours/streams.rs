@@ -441,7 +441,7 @@ fn output_that_is_lost_is_no_success() -> Told<()> {
 fn output_that_cannot_be_held_is_no_success() -> Told<()> {
     let stage = Stage::new();
     stage.write("blob", noise(3 * MIB, 9));
-    let mut command = stage.command(&redial("-n 2 -d 1ms --output hold", "cat blob"));
+    let mut command = stage.command(&redial("-n 2 -d 1ms --output hold", "cat blob; true"));
     command.env("TMPDIR", "/no/such/folder");
     let ended = stage.finish(command)?;
     let whole = stage.bytes("out") == stage.bytes("blob");
