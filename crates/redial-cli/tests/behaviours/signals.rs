@@ -272,7 +272,9 @@ fn stop_and_continue_reach_the_command() -> Told<()> {
     let stage = Stage::new();
     // A job: a group that has nobody who could let it go on is not stopped.
     let line = quoted(&redial("-n 3 -d 1ms", "echo $PPID >bell; echo $$ >bell; read word <gate"));
-    let mut started = stage.start(&["bash", "-c", &format!("set -m; {line} & wait -f $!")]);
+    // bash may come back when the job stops, with 148.
+    let waits = "while wait -f $!; code=$?; test $code = 148; do :; done; exit $code";
+    let mut started = stage.start(&["bash", "-c", &format!("set -m; {line} & {waits}")]);
     let [redial, child] = [stage.hear()?, stage.hear()?].map(|pid| pid.parse().unwrap());
     let stopped = |pid| Process::of(pid).is_some_and(|one| one.state == 'T');
     let waiting = |pid| Process::of(pid).is_some_and(|one| one.state == 'S');
