@@ -12,6 +12,7 @@ use super::control::{Control, Wish};
 use super::ending::{self, Words};
 use super::github::{self, Severity};
 use super::input::Input;
+use super::relay;
 use super::say::{Say, Sign};
 use super::signals::short_name;
 use super::spawn::Command;
@@ -23,7 +24,7 @@ use crate::events::{
     Action, AttemptEnd, AttemptStart, Attempts, Decided, DelaySource, Event, Outcome, RunEnd,
     RunStart, Unlimited,
 };
-use crate::output::{Failure, replace_file};
+use crate::output::{Failure, REFUSED, replace_file};
 use crate::report;
 use crate::shared::{Admission, Refusal, SharedBreaker, SharedBudget, SharedPermit};
 
@@ -64,6 +65,8 @@ enum Reason {
     Stopped(Stop),
     /// What the command reads could not be kept for another attempt.
     InputLost(String),
+    /// What it writes goes nowhere, and would again.
+    NobodyReads,
 }
 
 impl Reason {
@@ -71,6 +74,7 @@ impl Reason {
         match self {
             Self::Stopped(stop) => stop.name(),
             Self::InputLost(_) => "input-lost",
+            Self::NobodyReads => "output-lost",
         }
     }
 }
@@ -133,6 +137,9 @@ impl<'j> Course<'j> {
             let attempt = self.attempt()?;
             if let Some(signal) = self.supervisor.ended_by() {
                 return Ok(self.cancelled(signal));
+            }
+            if let Some(end) = self.output_lost() {
+                return Ok(end);
             }
             self.report_to(permit, attempt.judgement.fate == Fate::Success);
             if attempt.judgement.fate == Fate::Success {
@@ -236,9 +243,6 @@ impl<'j> Course<'j> {
         };
         let took = self.supervisor.clock.now().since(started);
         self.running += took;
-        if let Some(trouble) = self.streams.broken() {
-            self.say.warn(&trouble);
-        }
         let judgement = job.rules.judge(&ending, &mut self.streams.watch);
         self.note_end(&ending, &judgement, took, times);
         let may_leave = judgement.fate == Fate::Success
@@ -280,6 +284,9 @@ impl<'j> Course<'j> {
         };
         if let Some(trouble) = self.streams.input.lost().map(str::to_owned) {
             return Some(self.gave_up(&attempt, &Reason::InputLost(trouble), rule));
+        }
+        if relay::nobody_reads() {
+            return Some(self.gave_up(&attempt, &Reason::NobodyReads, rule));
         }
         if !self.paid() {
             return Some(self.gave_up(&attempt, &Reason::Stopped(Stop::Budget), rule));
@@ -397,6 +404,9 @@ impl<'j> Course<'j> {
 
     fn succeeded(&mut self) -> End {
         self.publish();
+        if let Some(end) = self.output_lost() {
+            return end;
+        }
         let flaky = self.attempts > 1;
         let as_failure = flaky && self.job.flaky == Some(args::Flaky::Fail);
         let end = End::Code(if as_failure { FLAKY } else { 0 });
@@ -426,6 +436,9 @@ impl<'j> Course<'j> {
     fn gave_up(&mut self, attempt: &Attempt, reason: &Reason, rule: Option<String>) -> End {
         self.decided(Action::Stop, rule.clone(), Some(reason.name()), None);
         self.publish();
+        if let Some(trouble) = self.streams.lost().map(str::to_owned) {
+            self.say.warn(&trouble);
+        }
         let code = ending::code(&attempt.ending);
         let mut parts = vec![self.what_happened(attempt)];
         parts.push(match (reason, rule) {
@@ -435,6 +448,7 @@ impl<'j> Course<'j> {
             (Reason::InputLost(why), _) => {
                 format!("gave up: standard input could not be kept for another attempt: {why}")
             }
+            (Reason::NobodyReads, _) => "gave up: nobody reads standard output".to_owned(),
         });
         if self.attempts > 1 {
             parts.push(self.in_all());
@@ -463,6 +477,22 @@ impl<'j> Course<'j> {
             );
         }
         End::Code(code)
+    }
+
+    /// The end of a run whose command wrote what nobody got, if it is one: whatever the command says
+    /// of itself, that is no success.
+    fn output_lost(&mut self) -> Option<End> {
+        let trouble = self.streams.lost()?.to_owned();
+        let reason = "output-lost";
+        self.decided(Action::Stop, None, Some(reason), None);
+        let end = End::Code(REFUSED);
+        self.ended(Outcome::Failed, Some(reason), end);
+        let parts = [trouble, format!("exit {REFUSED}")];
+        self.say.line(Sign::Failed, &self.of(), &parts);
+        if github::is_here() {
+            self.tell_github(Severity::Error, &parts.join("; "));
+        }
+        Some(end)
     }
 
     fn refused(&mut self, refusal: Refusal) -> End {
@@ -496,9 +526,6 @@ impl<'j> Course<'j> {
     /// Lets out what was held.
     fn publish(&mut self) {
         self.supervisor.publish(&mut self.streams);
-        if let Some(trouble) = self.streams.broken() {
-            self.say.warn(&trouble);
-        }
     }
 
     /// `8.3s in all, 2.5s of it waiting`

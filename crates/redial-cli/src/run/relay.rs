@@ -25,8 +25,8 @@ pub(super) struct Relay {
     written: usize,
     /// What must still be read although the command is gone.
     owed: u64,
-    /// Why nothing can be written any more.
-    broken: Option<Errno>,
+    /// Why what the command wrote is lost.
+    lost: Option<String>,
 }
 
 enum Source {
@@ -57,7 +57,7 @@ impl Relay {
             pending: Vec::new(),
             written: 0,
             owed: 0,
-            broken: None,
+            lost: None,
         };
         Ok((relay, theirs))
     }
@@ -108,10 +108,17 @@ impl Relay {
             self.owed = self.owed.saturating_sub(read as u64);
             watch.saw(self.stream, &self.pending);
             if let Some(held) = &mut self.held {
-                if let Err(error) = held.append(&self.pending) {
-                    self.fail(Errno::from_io_error(&error).unwrap_or(Errno::IO));
+                match held.append(&self.pending) {
+                    Ok(()) => self.pending.clear(),
+                    Err(error) => {
+                        let folder = std::env::temp_dir();
+                        let folder = folder.display();
+                        self.end();
+                        self.lost = Some(format!(
+                            "standard output cannot be held: {error}; {folder} is where it goes"
+                        ));
+                    }
                 }
-                self.pending.clear();
                 return;
             }
         }
@@ -129,15 +136,23 @@ impl Relay {
 
     /// Nobody takes the output: the command learns of it as it would without us.
     fn fail(&mut self, error: Errno) {
-        self.broken = Some(error);
+        self.end();
+        // That nobody reads any more is no trouble of ours.
+        if error != Errno::PIPE {
+            let error = std::io::Error::from(error);
+            self.lost = Some(format!("cannot write to {}: {error}", name(self.stream)));
+        }
+    }
+
+    fn end(&mut self) {
         self.source = Source::Over;
         self.pending.clear();
         self.written = 0;
     }
 
-    /// Why nothing could be written, where that is worth telling: that nobody reads is not.
-    pub(super) fn take_broken(&mut self) -> Option<Errno> {
-        self.broken.take().filter(|error| *error != Errno::PIPE)
+    /// Why what the command wrote is lost, if it is.
+    pub(super) fn lost(&self) -> Option<&str> {
+        self.lost.as_deref()
     }
 
     /// The command is gone. What it has written is there to be read; what its children write from
@@ -175,12 +190,27 @@ impl Relay {
     }
 }
 
+fn name(stream: Stream) -> &'static str {
+    match stream {
+        Stream::Stdout => "standard output",
+        Stream::Stderr => "standard error",
+    }
+}
+
 /// redial's own stream.
 fn ours(stream: Stream) -> BorrowedFd<'static> {
     match stream {
         Stream::Stdout => rustix::stdio::stdout(),
         Stream::Stderr => rustix::stdio::stderr(),
     }
+}
+
+/// Whether nobody reads what is written to standard output.
+pub(super) fn nobody_reads() -> bool {
+    let mut stdout =
+        [rustix::event::PollFd::from_borrowed_fd(ours(Stream::Stdout), PollFlags::OUT)];
+    let polled = rustix::event::poll(&mut stdout, Some(&rustix::event::Timespec::default()));
+    polled.is_ok() && stdout[0].revents().contains(PollFlags::ERR)
 }
 
 /// As much as goes without waiting, to a descriptor that says that it takes something. It is not ours

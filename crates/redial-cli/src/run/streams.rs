@@ -108,13 +108,9 @@ impl Streams {
         self.outputs.iter().flatten().for_each(Relay::resize);
     }
 
-    /// What could not be written, and why.
-    pub(super) fn broken(&mut self) -> Option<String> {
-        let names = ["standard output", "standard error"];
-        self.outputs.iter_mut().zip(names).find_map(|(relay, name)| {
-            let error = relay.as_mut()?.take_broken()?;
-            Some(format!("cannot write to {name}: {}", std::io::Error::from(error)))
-        })
+    /// Why what the command wrote is lost, if it is.
+    pub(super) fn lost(&self) -> Option<&str> {
+        self.outputs.iter().flatten().find_map(Relay::lost)
     }
 
     fn relays(&mut self) -> impl Iterator<Item = &mut Relay> {

@@ -41,8 +41,6 @@ pub(super) struct Supervisor {
     status: Option<WaitStatus>,
     /// The command is cut at some time.
     is_timed: bool,
-    /// The command was asked to end.
-    asked: bool,
     ended_by: Option<Ended>,
 }
 
@@ -74,7 +72,6 @@ impl Supervisor {
             command: None,
             status: None,
             is_timed: false,
-            asked: false,
             ended_by: None,
         })
     }
@@ -93,7 +90,7 @@ impl Supervisor {
         let mask = self.signals.mask_of_command();
         let pid = command.start(variables, streams, self.own_group, mask)?;
         self.tree.plant(pid, self.own_group);
-        (self.command, self.status, self.asked) = (Some(pid), None, false);
+        (self.command, self.status) = (Some(pid), None);
         Ok(pid)
     }
 
@@ -112,7 +109,7 @@ impl Supervisor {
             if !timed_out && self.ended_by.is_none() && cut_at.is_some_and(|at| at <= now) {
                 timed_out = true;
                 kill_at = Some(now.after(self.kill_after));
-                self.ask();
+                self.tree.ask_group();
             }
             if let Some(ended) = self.ended_by {
                 kill_at = kill_at.or(Some(ended.at.after(self.patience(ended))));
@@ -146,11 +143,6 @@ impl Supervisor {
         }
         let now = self.clock.now();
         let mut kill_at = now.after(self.kill_after);
-        if !self.asked {
-            self.ask();
-        }
-        self.tree.signal_others(Signal::SIGTERM);
-        self.tree.signal_others(Signal::SIGCONT);
         // Where nobody tells us when they have gone, they go now.
         if !cfg!(target_os = "linux") {
             kill_at = now;
@@ -158,7 +150,9 @@ impl Supervisor {
         while self.tree.is_left() {
             let now = self.clock.now();
             let kills = self.insists() || kill_at <= now;
-            if kills {
+            if !kills {
+                self.tree.ask_others();
+            } else {
                 self.tree.signal(Signal::SIGKILL);
                 if kill_at.after(KILLED) <= now || !cfg!(target_os = "linux") {
                     return cfg!(target_os = "linux");
@@ -248,10 +242,13 @@ impl Supervisor {
                     ended => {
                         *ended =
                             Some(Ended { signal, from: received.from, at: now, insists: false });
-                        if self.command.is_some() {
-                            self.pass_on(signal, by_key);
-                            self.pass_on(Signal::SIGCONT, by_key);
-                            self.asked |= signal == Signal::SIGTERM;
+                        match self.command {
+                            None => {}
+                            Some(_) if signal == Signal::SIGTERM => self.tree.ask_group(),
+                            Some(_) => {
+                                self.pass_on(signal, by_key);
+                                self.pass_on(Signal::SIGCONT, by_key);
+                            }
                         }
                     }
                 }
@@ -279,14 +276,6 @@ impl Supervisor {
         if let Some(command) = self.command {
             let _ = kill(command, signal);
         }
-    }
-
-    /// Asks the command to end.
-    fn ask(&mut self) {
-        self.asked = true;
-        self.tree.signal_group(Signal::SIGTERM);
-        // Whoever is stopped hears of it only when it goes on.
-        self.tree.signal_group(Signal::SIGCONT);
     }
 
     fn insists(&self) -> bool {

@@ -15,6 +15,8 @@ pub(super) struct Tree {
     group: Option<Pid>,
     /// The command itself.
     root: Option<Pid>,
+    /// Who was asked to end: nobody is asked twice, because many take that for an order.
+    asked: Vec<Pid>,
 }
 
 impl Tree {
@@ -22,13 +24,14 @@ impl Tree {
         #[cfg(target_os = "linux")]
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let foreign = if has_children() { children(Pid::this()) } else { Vec::new() };
-        Self { foreign, group: None, root: None }
+        Self { foreign, group: None, root: None, asked: Vec::new() }
     }
 
     /// A command has started, in a process group of its own or in ours.
     pub(super) fn plant(&mut self, root: Pid, own_group: bool) {
         self.root = Some(root);
         self.group = own_group.then_some(root);
+        self.asked.clear();
     }
 
     /// The command itself is gone, and its number may be another's by now.
@@ -64,6 +67,31 @@ impl Tree {
             members => {
                 let inside = members.into_iter().filter(|member| !self.has_left(*member));
                 inside.for_each(|member| send(member, signal));
+            }
+        }
+    }
+
+    /// Asks the group of the command to end.
+    pub(super) fn ask_group(&mut self) {
+        let members = self.members(Below::All);
+        self.asked = members.into_iter().filter(|member| !self.has_left(*member)).collect();
+        self.signal_group(Signal::SIGTERM);
+        // Whoever is stopped hears of it only when it goes on.
+        self.signal_group(Signal::SIGCONT);
+    }
+
+    /// Asks everybody else who is there by now.
+    pub(super) fn ask_others(&mut self) {
+        let members = self.members(Below::All);
+        if members.is_empty() && self.asked.is_empty() {
+            self.signal_blindly(Signal::SIGTERM);
+            self.signal_blindly(Signal::SIGCONT);
+        }
+        for member in members {
+            if !self.asked.contains(&member) {
+                self.asked.push(member);
+                send(member, Signal::SIGTERM);
+                send(member, Signal::SIGCONT);
             }
         }
     }
