@@ -26,6 +26,8 @@ const DRAIN: Duration = Duration::from_millis(100);
 const CLEAN_UP: Duration = Duration::from_secs(10);
 /// Signals that come together are one wish: the terminal's and the shell's when a window closes.
 const SAME_WISH: Duration = Duration::from_millis(100);
+/// After so long, a process that was just being started is one that can be asked to end.
+const SETTLED: Duration = Duration::from_millis(100);
 /// How long a process that was killed may take to go.
 const KILLED: Duration = Duration::from_secs(10);
 
@@ -143,6 +145,7 @@ impl Supervisor {
         }
         let now = self.clock.now();
         let mut kill_at = now.after(self.kill_after);
+        let settled = now.after(SETTLED);
         // Where nobody tells us when they have gone, they go now.
         if !cfg!(target_os = "linux") {
             kill_at = now;
@@ -158,7 +161,11 @@ impl Supervisor {
                     return cfg!(target_os = "linux");
                 }
             }
-            let until = if kills { kill_at.after(KILLED) } else { kill_at };
+            let until = match kills {
+                true => kill_at.after(KILLED),
+                false if now < settled => settled.min(kill_at),
+                false => kill_at,
+            };
             self.turn(Some(streams), Some(until));
             self.reap();
         }

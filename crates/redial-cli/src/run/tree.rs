@@ -1,5 +1,7 @@
 //! Everything that a command started: its children, theirs, and those that went away from them.
 
+use std::path::PathBuf;
+
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgid, getpgrp};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -15,8 +17,9 @@ pub(super) struct Tree {
     group: Option<Pid>,
     /// The command itself.
     root: Option<Pid>,
-    /// Who was asked to end: nobody is asked twice, because many take that for an order.
-    asked: Vec<Pid>,
+    /// Who was asked to end, and what it ran then: nobody is asked twice, because many take that for
+    /// an order; but what was a shell's copy of itself may not have heard.
+    asked: Vec<(Pid, Option<PathBuf>)>,
 }
 
 impl Tree {
@@ -74,7 +77,8 @@ impl Tree {
     /// Asks the group of the command to end.
     pub(super) fn ask_group(&mut self) {
         let members = self.members(Below::All);
-        self.asked = members.into_iter().filter(|member| !self.has_left(*member)).collect();
+        let inside = members.into_iter().filter(|member| !self.has_left(*member));
+        self.asked = inside.map(|member| (member, program(member))).collect();
         self.signal_group(Signal::SIGTERM);
         // Whoever is stopped hears of it only when it goes on.
         self.signal_group(Signal::SIGCONT);
@@ -88,8 +92,9 @@ impl Tree {
             self.signal_blindly(Signal::SIGCONT);
         }
         for member in members {
-            if !self.asked.contains(&member) {
-                self.asked.push(member);
+            let one = (member, program(member));
+            if !self.asked.contains(&one) {
+                self.asked.push(one);
                 send(member, Signal::SIGTERM);
                 send(member, Signal::SIGCONT);
             }
@@ -150,10 +155,14 @@ fn send(member: Pid, signal: Signal) {
     let _ = kill(member, signal);
 }
 
+/// What a process runs, as far as the system tells.
+fn program(process: Pid) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{process}/exe")).ok()
+}
+
 fn is_redial(process: Pid) -> bool {
-    let program = |process: &str| std::fs::read_link(format!("/proc/{process}/exe")).ok();
-    let own = program("self");
-    own.is_some() && program(&process.to_string()) == own
+    let own = program(Pid::this());
+    own.is_some() && program(process) == own
 }
 
 /// Whether redial has any child, be it one that waits to be buried.
