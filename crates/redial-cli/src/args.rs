@@ -89,12 +89,29 @@ Exit codes: 0 success; 1 errors found, or something lost; 125 bad usage, a bad p
                   that cannot be read."
 )]
 pub(crate) struct Cli {
-    /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
-    pub(crate) color: Color,
+    #[command(flatten)]
+    pub(crate) everywhere: Everywhere,
 
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+/// What every verb can be told.
+#[derive(Args, Debug)]
+pub(crate) struct Everywhere {
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
+    pub(crate) color: Color,
+}
+
+impl Cli {
+    /// The command line with `run` alone, which is enough to read one that is right: to describe the
+    /// other verbs takes longer than to start a command.
+    #[cfg(unix)]
+    pub(crate) fn command_of_run() -> Command {
+        let run = Run::augment_args(Command::new("run"));
+        Everywhere::augment_args(Command::new("redial")).subcommand(run)
+    }
 }
 
 /// What redial can be asked to do.

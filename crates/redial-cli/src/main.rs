@@ -28,7 +28,7 @@ mod visible;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use crate::args::{Cli, Verb};
 use crate::output::{Failure, print_error};
@@ -47,12 +47,12 @@ fn main() -> ExitCode {
 }
 
 fn answer() -> Result<u8, Failure> {
-    let matches = match Cli::command().try_get_matches() {
+    let matches = match matches() {
         Ok(matches) => matches,
         Err(error) => return usage(&error),
     };
     let cli = Cli::from_arg_matches(&matches).map_err(|error| Failure::from(error.to_string()))?;
-    cli.color.apply();
+    cli.everywhere.color.apply();
     let verb = matches.subcommand().map(|(_, matches)| matches);
     match cli.verb {
         #[cfg(unix)]
@@ -67,6 +67,20 @@ fn answer() -> Result<u8, Failure> {
         Verb::Man(man) => help::man(&man),
         Verb::Help(help) => help::run(&help),
     }
+}
+
+fn matches() -> Result<ArgMatches, clap::Error> {
+    #[cfg(unix)]
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == "run") {
+        let mut command = Cli::command_of_run();
+        let matches = command.try_get_matches_from_mut(std::env::args_os());
+        // The system takes it all away at once.
+        std::mem::forget(command);
+        if matches.is_ok() {
+            return matches;
+        }
+    }
+    Cli::command().try_get_matches()
 }
 
 /// Help and version are answers; everything else that clap says is bad usage.

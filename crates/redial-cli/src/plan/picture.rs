@@ -266,7 +266,7 @@ impl Axis {
             Scale::Logarithmic { from } if at <= from as f64 => Self::NEAR * at / from as f64,
             Scale::Logarithmic { from } => {
                 let from = from as f64;
-                Self::NEAR + (1.0 - Self::NEAR) * (at / from).ln() / (end / from).ln()
+                Self::NEAR + (1.0 - Self::NEAR) * libm::log(at / from) / libm::log(end / from)
             }
         };
         position.clamp(0.0, 1.0)

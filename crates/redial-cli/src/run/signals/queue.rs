@@ -1,5 +1,6 @@
 //! Linux: a file descriptor that gives one signal after the other, and says who sent it.
 
+use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sys::signal::{SigSet, Signal};
@@ -62,7 +63,10 @@ impl AsFd for Signals {
 
 /// The signals that were ignored when redial started, one bit each.
 fn ignored() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    // More than it has, so that one read suffices.
+    let mut status = [0; 4096];
+    let read = std::fs::File::open("/proc/self/status").and_then(|mut file| file.read(&mut status));
+    let status = String::from_utf8_lossy(&status[..read.unwrap_or(0)]);
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0)
 }
