@@ -281,6 +281,9 @@ Examples:
   redial run --delay-from 'stderr:/retry after (\\d+ ?[a-z]*)/' -- ./api-call
   make data | redial run --output hold -- ./upload > receipt
 
+Without a policy: 3 attempts, exponential from 1s, at most 30s, full jitter. Flags change single \
+                  settings of the policy, so `-d 5s` waits up to 5s, and `-d 5s -j none` exactly 5s.
+
 The command gets REDIAL_ATTEMPT, REDIAL_ATTEMPTS, REDIAL_LAST_EXIT, REDIAL_RUN_ID, and \
                   REDIAL_CONTROL, a file in which it may write `retry-after 30s` or `stop`.
 
@@ -297,15 +300,6 @@ pub(crate) struct Run {
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) rules: RuleFlags,
-    /// The longest delay that the command may ask for; it is not run again for a longer one
-    #[arg(
-        long,
-        value_name = "DURATION",
-        default_value = "2min",
-        allow_hyphen_values = true,
-        help_heading = "Rules"
-    )]
-    pub(crate) max_retry_after: String,
 
     /// Where the command has its standard input from
     #[arg(long, value_name = "WHAT", default_value = "auto", help_heading = "Streams")]
@@ -333,16 +327,16 @@ pub(crate) struct Run {
     /// Write what happens, as it happens, one JSON object a line; - is standard output
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Reports")]
     pub(crate) events: Option<String>,
-    /// Write a report at the end: a .json, .md or .xml (JUnit) file
+    /// Write a report at the end: a .json, .md or .xml (JUnit) file; may be repeated
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Reports")]
-    pub(crate) report: Option<PathBuf>,
+    pub(crate) report: Vec<PathBuf>,
     /// What a success is that was not the first attempt's [default: pass; warn in a GitHub workflow]
     #[arg(long, value_name = "WHAT", help_heading = "Reports")]
     pub(crate) flaky: Option<Flaky>,
     /// When to draw signs and a countdown
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Reports")]
     pub(crate) progress: Progress,
-    /// Say nothing but errors
+    /// Say nothing but what is redial's own doing: a command that cannot be started, or is cut
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Reports")]
     pub(crate) quiet: bool,
     /// Say more: every attempt, the seed, what a rule saw
@@ -358,7 +352,7 @@ pub(crate) struct Run {
 }
 
 /// Which outcomes are a success, which are worth another attempt, and which are not.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Debug)]
 #[command(next_help_heading = "Rules")]
 pub(crate) struct RuleFlags {
     /// What is a success, in the place of exit code 0
@@ -376,13 +370,17 @@ pub(crate) struct RuleFlags {
     /// Where the command says how long to wait, such as 'stderr:/retry after (\d+)/'
     #[arg(long, value_name = "STREAM:/RE/")]
     pub(crate) delay_from: Vec<String>,
+    /// The longest delay that the command may ask for; for a longer one it is not run again
+    #[arg(long, value_name = "DURATION", default_value = "2min", allow_hyphen_values = true)]
+    pub(crate) max_retry_after: String,
 }
 
 /// Where the command has its standard input from.
 #[cfg(unix)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Stdin {
-    /// A terminal as it is, a file from its start, a pipe again for each attempt
+    /// A terminal as it is, a file from its start, a pipe again for each attempt; a pipe is read
+    /// ahead, so in a `while read` loop say null
     Auto,
     /// As it is: the next attempt gets what the last one left
     Inherit,

@@ -72,7 +72,12 @@ pub(crate) fn chosen(
 }
 
 /// The one policy that was asked for, where there may be only one.
-pub(crate) fn only(mut chosen: Vec<Chosen>) -> Result<Chosen, Failure> {
+pub(crate) fn only(flags: &PolicyFlags, mut chosen: Vec<Chosen>) -> Result<Chosen, Failure> {
+    if flags.with.len() + flags.policy.len() + flags.preset.len() > 1 {
+        return Err(Failure::from(
+            "one policy is needed: give one of --with, --policy and --preset",
+        ));
+    }
     match (chosen.pop(), chosen.as_slice()) {
         (Some(only), []) => Ok(only),
         (Some(last), rest) => {

@@ -11,11 +11,11 @@ use crate::args;
 use crate::choose::{chosen, only};
 use crate::duration::human;
 use crate::output::{Failure, print};
-use crate::rules::rules;
+use crate::rules::{duration, rules};
 use crate::visible::visible;
 
 pub(crate) fn run(arguments: &args::Classify, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
-    let chosen = only(chosen(&arguments.policy, matches, false)?)?;
+    let chosen = only(&arguments.policy, chosen(&arguments.policy, matches, false)?)?;
     let rules = rules(&arguments.rules, &chosen.entry)?;
     let ending = ending(arguments)?;
     let printed = [(Stream::Stdout, &arguments.stdout), (Stream::Stderr, &arguments.stderr)];
@@ -29,7 +29,14 @@ pub(crate) fn run(arguments: &args::Classify, matches: Option<&ArgMatches>) -> R
                 .map_err(|error| Failure::Message(format!("cannot read {file}: {error}")))?;
         }
     }
-    let judgement = rules.judge(&ending, &mut watch);
+    let mut judgement = rules.judge(&ending, &mut watch);
+    let most = duration("--max-retry-after", &arguments.rules.max_retry_after)?;
+    if let Some(delay) = judgement.delay.filter(|delay| *delay > most) {
+        let (delay, most) = (human(delay), human(most));
+        let rule = format!("it asked for {delay}, more than --max-retry-after {most}");
+        let (rule, in_full) = (Some(rule.clone()), Some(rule));
+        judgement = Judgement { fate: Fate::Stop, rule, in_full, delay: None, bad_delay: None };
+    }
     if arguments.json {
         let answer = Answer::of(&judgement);
         let json = serde_json::to_string_pretty(&answer).map_err(|error| error.to_string())?;
@@ -85,7 +92,7 @@ impl<'j> Answer<'j> {
         let nanos = |delay: std::time::Duration| delay.as_nanos().try_into().unwrap_or(u64::MAX);
         Self {
             fate: name(judgement.fate),
-            rule: judgement.rule.as_deref(),
+            rule: judgement.in_full.as_deref(),
             delay_ns: judgement.delay.map(nanos),
         }
     }
@@ -101,8 +108,11 @@ fn name(fate: Fate) -> &'static str {
 
 fn words(judgement: &Judgement) -> String {
     let mut words = format!("{}\n", name(judgement.fate));
-    let rule = judgement.rule.as_deref();
-    words += &format!("  by {}\n", visible(rule.unwrap_or("default: every failure is retried")));
+    let rule = judgement.in_full.as_deref().unwrap_or(match judgement.fate {
+        Fate::Success => "default: exit:0",
+        _ => "default: every failure is retried",
+    });
+    words += &format!("  by {}\n", visible(rule));
     if let Some(delay) = judgement.delay {
         words += &format!("  after {}, as the command asked\n", human(delay));
     }

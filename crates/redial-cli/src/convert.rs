@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &Convert, matches: Option<&ArgMatches>) -> Result<u
         let default = default.and_then(|chosen| chosen.name.as_deref());
         convert_to_file(policies.iter().map(|chosen| &chosen.entry), default, format)
     } else {
-        let Chosen { entry, .. } = only(policies)?;
+        let Chosen { entry, .. } = only(&arguments.policy, policies)?;
         convert(&entry, arguments.to.into(), format)
     };
     let Some(converted) = converted else {

@@ -1,5 +1,7 @@
 //! The rules that the flags name, for whatever runs or judges a command.
 
+use std::time::Duration;
+
 use redial_policy::{Entry, RuleSet, Rules};
 
 use crate::args::RuleFlags;
@@ -26,6 +28,17 @@ pub(crate) fn rules(flags: &RuleFlags, entry: &Entry) -> Result<Rules, Failure> 
         rules.set(set(name)?);
     }
     Ok(rules)
+}
+
+/// A duration of a flag. A unit is not guessed.
+pub(crate) fn duration(flag: &str, text: &str) -> Result<Duration, Failure> {
+    let has_unit = text.ends_with(|end: char| end.is_alphabetic());
+    let duration = redial_policy::dictated(text).filter(|_| has_unit);
+    duration.ok_or_else(|| {
+        Failure::Message(format!(
+            "{flag}: `{text}` is not a duration; use one such as 500ms, 10s or 1m30s"
+        ))
+    })
 }
 
 /// One of the sets that redial brings, or a file of the user's.

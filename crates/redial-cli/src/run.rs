@@ -24,6 +24,7 @@ mod tree;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::ArgMatches;
@@ -38,16 +39,17 @@ use self::say::{Level, Say};
 use self::supervisor::Supervisor;
 use crate::args;
 use crate::choose::{Chosen, chosen, only};
-use crate::output::{Failure, print};
+use crate::draw::{Lines, draw};
+use crate::output::{Failure, print, print_note};
 use crate::report;
-use crate::rules::rules;
+use crate::rules::{duration, rules};
 use crate::shared::{SharedBreaker, SharedBudget};
 use crate::shell;
 use crate::visible::visible;
 
 pub(crate) fn run(arguments: &args::Run, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     let clock = Clock::start();
-    let chosen = only(chosen(&arguments.policy, matches, false)?)?;
+    let chosen = only(&arguments.policy, chosen(&arguments.policy, matches, false)?)?;
     let rules = rules(&arguments.rules, &chosen.entry)?;
     for (name, limit) in [("timeout", chosen.entry.timeout), ("within", chosen.policy.limit())] {
         if limit == Some(Duration::ZERO) {
@@ -56,10 +58,14 @@ pub(crate) fn run(arguments: &args::Run, matches: Option<&ArgMatches>) -> Result
             )));
         }
     }
-    let max_retry_after = duration("--max-retry-after", &arguments.max_retry_after)?;
+    let max_retry_after = duration("--max-retry-after", &arguments.rules.max_retry_after)?;
     let kill_after = duration("--kill-after", &arguments.kill_after)?;
-    let format = arguments.report.as_deref().map(report::Format::of).transpose()?;
+    let reports = reports(&arguments.report)?;
     if arguments.dry_run {
+        let lines = Lines::new(&chosen.source.text);
+        for found in &chosen.diagnostics {
+            print_note(&draw(&chosen.source, &lines, found));
+        }
         return print(&resolved(arguments, &chosen, &rules)).map(|()| 0);
     }
     if arguments.budget.is_some() && arguments.budget == arguments.breaker {
@@ -68,7 +74,7 @@ pub(crate) fn run(arguments: &args::Run, matches: Option<&ArgMatches>) -> Result
     let budget = arguments.budget.as_deref().map(SharedBudget::open).transpose()?;
     let breaker = arguments.breaker.as_deref().map(SharedBreaker::open).transpose()?;
     let run = run_id();
-    let collector = format.map(|_| report::Collector::default());
+    let collector = (!reports.is_empty()).then(report::Collector::default);
     let log = Log::open(&run, arguments.events.as_deref(), collector)?;
     let supervisor = Supervisor::new(clock, log, kill_after)
         .map_err(|error| Failure::Message(format!("cannot watch for signals: {error}")))?;
@@ -96,14 +102,29 @@ pub(crate) fn run(arguments: &args::Run, matches: Option<&ArgMatches>) -> Result
     let say = Say::new(level, arguments.progress);
     let mut course = Course::new(&job, supervisor, say);
     let end = course.run()?;
-    if let (Some(path), Some(format)) = (&arguments.report, format) {
-        course.report(path, format);
-    }
+    course.report(&reports);
     drop(course);
     Ok(match end {
         End::Code(code) => code,
         End::Signal(signal) => die(signal),
     })
+}
+
+/// The reports that are to be written, and in what. A folder that is not there is told before
+/// anything runs.
+fn reports(paths: &[PathBuf]) -> Result<Vec<(&Path, report::Format)>, Failure> {
+    let mut reports = Vec::new();
+    for path in paths {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) {
+            let path = path.display();
+            return Err(Failure::Message(format!(
+                "--report: cannot write {path}: there is no such folder"
+            )));
+        }
+        reports.push((path.as_path(), report::Format::of(path)?));
+    }
+    Ok(reports)
 }
 
 /// Ends redial as the signal does, so that shells and scripts see it and stop.
@@ -113,15 +134,6 @@ fn die(signal: Signal) -> u8 {
     let _ = rustix::process::setrlimit(rustix::process::Resource::Core, none);
     signals::suffer(signal);
     (128 + signal as i32) as u8
-}
-
-/// A duration of a flag.
-fn duration(flag: &str, text: &str) -> Result<Duration, Failure> {
-    redial_policy::dictated(text).ok_or_else(|| {
-        Failure::Message(format!(
-            "{flag}: `{text}` is not a duration; use one such as 500ms or 1m30s"
-        ))
-    })
 }
 
 /// What `--dry-run` prints: all that was resolved, and nothing else happens.

@@ -95,6 +95,11 @@ fn a_failure_says_what_happened_what_decided_how_long_and_what_is_left() {
 fn quiet_says_nothing_and_verbose_says_more() {
     let folder = here();
     assert_eq!(stderr(&script(folder.path(), &["-q"], "exit 7")), "");
+    // But what is redial's own doing is said.
+    let said = stderr(&redial(folder.path(), &["run", "-q", "--", "./nothing"]));
+    assert!(said.contains("./nothing: not found"), "{said}");
+    let said = stderr(&script(folder.path(), &["-q", "-n", "1", "-t", "50ms"], "sleep 9"));
+    assert!(said.contains("timed out"), "{said}");
     let said = stderr(&script(folder.path(), &["-v", "--seed", "5"], "exit 0"));
     assert!(said.contains("seed 5") && said.contains("attempt 1/3 is process"), "{said}");
 }
@@ -170,7 +175,7 @@ fn a_delay_that_the_command_prints_is_slept_exactly_and_bounded() {
 
     // Two minutes at most, unless set; and no longer than the deadline.
     for (flags, reason) in [
-        (vec![], "longer wait than is allowed"),
+        (vec![], "more than --max-retry-after 2min"),
         (vec!["--max-retry-after", "1d", "--within", "5s"], "deadline"),
         (vec!["--max-retry-after", "1d", "--wait-budget", "5s"], "wait budget"),
     ] {
@@ -409,9 +414,14 @@ fn a_report_is_written_in_the_format_of_its_name() {
         assert!(report.starts_with(start), "{name}: {report}");
         assert!(report.contains('3'), "{name}");
     }
-    let output = script(folder.path(), &["--report", "no/such/folder/r.md"], "exit 3");
+    let both = ["--report", "a.md", "--report", "b.xml"];
+    script(folder.path(), &both, "exit 3");
+    assert!(folder.path().join("a.md").exists() && folder.path().join("b.xml").exists());
+    // A place that cannot be written to, but looks as if it could.
+    fs::create_dir(folder.path().join("taken.md")).unwrap();
+    let output = script(folder.path(), &["--report", "taken.md"], "exit 3");
     assert_eq!(output.status.code(), Some(3));
-    assert!(stderr(&output).contains("cannot write the report no/such/folder/r.md"));
+    assert!(stderr(&output).contains("cannot write the report taken.md"), "{}", stderr(&output));
 }
 
 #[test]
@@ -458,6 +468,9 @@ fn what_is_wrong_is_said_before_anything_runs() {
     refused(&["--events", "no/such/folder/e"], &["--events", "no/such/folder/e"]);
     refused(&["--events", "."], &["--events"]);
     refused(&["--report", "r.pdf"], &["r.pdf", ".json"]);
+    refused(&["--report", "no/such/folder/r.md"], &["no/such/folder/r.md"]);
+    refused(&["--kill-after", "10"], &["--kill-after", "10s"]);
+    refused(&["--with", "retry: 2", "--preset", "contention"], &["one of --with"]);
     refused(&["--kill-after", "soon"], &["--kill-after", "soon", "1m30s"]);
     refused(&["--kill-after", "-1s"], &["--kill-after", "-1s"]);
     refused(&["--max-retry-after", "1 fortnight"], &["--max-retry-after", "1 fortnight"]);
@@ -480,7 +493,7 @@ fn numbers_at_their_extremes() {
         &["-n", "4294967295"],
         &["--seed", "0"],
         &["--seed", &max],
-        &["--kill-after", "0"],
+        &["--kill-after", "0s"],
         &["--kill-after", "99999999999999999999d"],
         &["--max-retry-after", "0s"],
         &["-t", "213503d"],
@@ -547,7 +560,7 @@ fn classify_says_what_run_would_do() {
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         stdout(&output)
     };
-    assert!(classified(&["--exit", "0"]).starts_with("success\n"));
+    assert_eq!(classified(&["--exit", "0"]), "success\n  by default: exit:0\n");
     assert!(classified(&["--exit", "1"]).starts_with("retry\n"));
     assert!(classified(&["--not-found"]).starts_with("stop\n"));
     assert!(classified(&["--not-executable"]).starts_with("stop\n"));
@@ -562,6 +575,8 @@ fn classify_says_what_run_would_do() {
     let answer: Value = serde_json::from_str(&classified(&asked)).unwrap();
     assert_eq!(answer["fate"], "retry");
     assert_eq!(answer["delay_ns"], 90_000_000_000u64);
+    let too_long = [&asked[..6], &["--max-retry-after", "1min"]].concat();
+    assert!(classified(&too_long).starts_with("stop\n  by it asked for 1min 30s"));
     for (arguments, word) in [
         (&["classify"][..], "--exit"),
         (&["classify", "--exit", "256"], "256"),

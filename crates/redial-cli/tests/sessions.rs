@@ -19,11 +19,15 @@ fn the_sessions_go_as_the_documents_say() {
     for document in ["README.md", "docs/RUNNING.md"] {
         let path = root().join(document);
         let text = std::fs::read_to_string(&path).unwrap();
+        // As in the repository, where whatever a session writes goes nowhere.
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(root().join("docs"), folder.path().join("docs")).unwrap();
         let mut new = String::new();
         let mut rest = text.as_str();
         while let Some((before, after)) = rest.split_once(FENCE) {
             let (session, after) = after.split_once("```").expect("a fence that closes");
-            let now = commands(session).map(played).collect::<String>();
+            let now =
+                commands(session).map(|command| played(command, folder.path())).collect::<String>();
             if !overwrite {
                 assert_eq!(
                     timeless(session),
@@ -41,17 +45,27 @@ fn the_sessions_go_as_the_documents_say() {
     }
 }
 
+/// A table of other tools cannot be made where they are not; but it must be there.
+#[test]
+fn the_behaviours_of_other_tools_are_shown() {
+    let page = std::fs::read_to_string(root().join("docs/RUNNING.md")).unwrap();
+    let (_, table) = page.split_once("as `scripts/behaviours` prints them").unwrap();
+    let rows =
+        table.lines().filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
+    assert!(rows.take(14).filter(|row| row.contains('✓')).count() == 14, "{table}");
+}
+
 fn commands(session: &str) -> impl Iterator<Item = &str> {
     session.lines().filter_map(|line| line.strip_prefix("$ "))
 }
 
 /// The command, and what it prints to a terminal that has no colours.
-fn played(command: &str) -> String {
+fn played(command: &str, folder: &Path) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_redial")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let output = Command::new("sh")
         .args(["-c", &format!("exec 2>&1\n{command}")])
-        .current_dir(root())
+        .current_dir(folder)
         .env("PATH", path)
         .env("COLUMNS", "100")
         .env("NO_COLOR", "1")

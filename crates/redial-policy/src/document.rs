@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, Kind, Span};
 use crate::draft::Read;
 use crate::fields::{excerpt, nearest};
 use crate::matcher::{self, Matcher, Patterns};
+use crate::rule_set::RuleSet;
 use crate::tree::{Field, Node, Value};
 use crate::{clause, file, retry_config, retry_policy, script, tree};
 
@@ -202,7 +203,8 @@ impl Document {
 
 /// Reads a text: every policy in it, and everything there is to say about them.
 ///
-/// Without a `notation` it is recognised by its keys.
+/// Without a `notation` it is recognised by its keys. A file of rules has no policies, and the
+/// diagnostics of a [`RuleSet`].
 ///
 /// ```
 /// use redial_policy::{Format, read};
@@ -252,6 +254,12 @@ pub fn read(text: &str, format: Format, notation: Option<Notation>) -> Document 
 pub(crate) const NO_POLICY: &str = "there is no policy in this text";
 
 fn of_trees(roots: &[Node], text: &str, format: Format, notation: Option<Notation>) -> Document {
+    if let ([root], None) = (roots, notation)
+        && RuleSet::is_one(root)
+    {
+        let diagnostics = RuleSet::read(text, format).err().unwrap_or_default();
+        return Document { diagnostics, ..Document::default() };
+    }
     let (document, patterns) = (Document::default(), Patterns::default());
     let mut search = Search { text, format, notation, patterns, document };
     for (at, root) in roots.iter().enumerate() {

@@ -107,6 +107,15 @@ impl Action {
 }
 
 impl RuleSet {
+    /// Whether a tree is meant to be one: it has a list of rules or of places to find a delay.
+    pub(crate) fn is_one(root: &Node) -> bool {
+        let lists = |name: &str| {
+            let field = root.fields().iter().find(|field| field.key == name);
+            field.is_some_and(|field| matches!(field.value.value, Value::List(_)))
+        };
+        !root.has("policies") && (lists("rule") || lists("delay"))
+    }
+
     /// Reads a file of rules.
     ///
     /// # Errors

@@ -76,6 +76,8 @@ pub struct Judgement {
     pub fate: Fate,
     /// The rule that decided, in words for people; none where there was no rule to ask.
     pub rule: Option<String>,
+    /// The same with its condition, as [`Rules::describe`] has it.
+    pub in_full: Option<String>,
     /// The delay that the command asked for, where it is to be retried.
     pub delay: Option<Duration>,
     /// What stood where the delay should, if that could not be read.
@@ -228,10 +230,16 @@ impl Rules {
         let title = set.title();
         let mut rules = Vec::with_capacity(set.rules.len());
         for rule in set.rules {
-            let because = rule.because.map(|because| format!(" ({because})")).unwrap_or_default();
-            let condition = rule.condition.to_string();
-            let label = format!("{}: {}{because}", rule.title, excerpt(&condition));
-            let in_full = format!("{}: {condition}{because}", rule.title);
+            // A reason says more than a pattern does.
+            let (title, condition) = (rule.title, rule.condition.to_string());
+            let (label, in_full) = match rule.because {
+                Some(because) => {
+                    (format!("{title}: {because}"), format!("{title}: {condition} ({because})"))
+                }
+                None => {
+                    (format!("{title}: {}", excerpt(&condition)), format!("{title}: {condition}"))
+                }
+            };
             rules.push((rule.action, Rule { in_full, ..self.rule(label, &rule.condition) }));
         }
         for (title, output) in &set.delays {
@@ -252,7 +260,7 @@ impl Rules {
 
     /// What becomes of the command after an attempt that ended like this and printed what was seen.
     pub fn judge(&self, ending: &Ending, seen: &mut Watch) -> Judgement {
-        let (fate, rule) = self.decide(ending, seen);
+        let (fate, rule, in_full) = self.decide(ending, seen);
         let (mut delay, mut bad_delay) = (None, None);
         if fate == Fate::Retry {
             for probe in self.delays.iter().flat_map(|delay| &delay.probes) {
@@ -265,16 +273,18 @@ impl Rules {
                 bad_delay.get_or_insert_with(|| taken.to_owned());
             }
         }
-        Judgement { fate, rule, delay, bad_delay }
+        Judgement { fate, rule, in_full, delay, bad_delay }
     }
 
-    fn decide(&self, ending: &Ending, seen: &mut Watch) -> (Fate, Option<String>) {
-        let decided = |fate, rule: &Rule| (fate, Some(rule.label.clone()));
+    fn decide(&self, ending: &Ending, seen: &mut Watch) -> (Fate, Option<String>, Option<String>) {
+        let decided =
+            |fate, rule: &Rule| (fate, Some(rule.label.clone()), Some(rule.in_full.clone()));
+        let by_default = |fate, rule: Option<String>| (fate, rule.clone(), rule);
         if let Some(rule) = self.success.iter().find(|rule| rule.holds(ending, seen)) {
             return decided(Fate::Success, rule);
         }
         if self.success.is_empty() && *ending == Ending::Exit(0) {
-            return (Fate::Success, None);
+            return by_default(Fate::Success, None);
         }
         for (action, rule) in self.asked() {
             if rule.may_decide(action, ending) && rule.holds(ending, seen) {
@@ -282,11 +292,11 @@ impl Rules {
             }
         }
         if ending.is_spawn_failure() {
-            return (Fate::Stop, Some(NO_SPAWN.to_owned()));
+            return by_default(Fate::Stop, Some(NO_SPAWN.to_owned()));
         }
         match self.otherwise() {
-            Some((fate, rule)) => (fate, Some(rule)),
-            None => (Fate::Retry, None),
+            Some((fate, rule)) => by_default(fate, Some(rule)),
+            None => by_default(Fate::Retry, None),
         }
     }
 

@@ -381,7 +381,14 @@ impl<'j> Course<'j> {
         let words = Words(&attempt.ending);
         match attempt.ending {
             Ending::NotFound | Ending::NotExecutable => {
-                format!("{}: {words}", self.job.words[0].to_string_lossy())
+                let program = self.job.words[0].to_string_lossy();
+                // What a shell would make sense of.
+                let is_script = program.contains([' ', '&', '|', ';', '<', '>', '$', '=', '*']);
+                let hint = if is_script { "; to run a line of shell: sh -c '…'" } else { "" };
+                format!("{program}: {words}{hint}")
+            }
+            Ending::Exit(0) => {
+                format!("exit 0 after {}, but no --success-on matches", compact(attempt.took))
             }
             _ => format!("{words} after {}", compact(attempt.took)),
         }
@@ -416,7 +423,10 @@ impl<'j> Course<'j> {
             if as_failure {
                 parts.push("a failure by --flaky fail: exit 1".to_owned());
             }
-            self.say.line(Sign::Flaky, &self.of(), &parts);
+            match as_failure {
+                true => self.say.error(&self.of(), &parts),
+                false => self.say.line(Sign::Flaky, &self.of(), &parts),
+            }
             let on_github = github::is_here();
             let warns = match self.job.flaky {
                 None => on_github,
@@ -444,6 +454,10 @@ impl<'j> Course<'j> {
         parts.push(match (reason, rule) {
             (Reason::Stopped(Stop::Rejected), Some(rule)) => format!("not retried: {rule}"),
             (Reason::Stopped(Stop::Rejected), None) => "not retried".to_owned(),
+            (Reason::Stopped(Stop::RetryAfterTooLong), _) => {
+                let most = human(self.job.limits.retry_after_max());
+                format!("gave up: it asked for a wait of more than --max-retry-after {most}")
+            }
             (Reason::Stopped(stop), _) => format!("gave up: {stop}"),
             (Reason::InputLost(why), _) => {
                 format!("gave up: standard input could not be kept for another attempt: {why}")
@@ -458,7 +472,12 @@ impl<'j> Course<'j> {
         }
         let outcome = ending::outcome(&attempt.ending);
         self.ended(outcome, Some(reason.name()), End::Code(code));
-        self.say.line(Sign::Failed, &self.of(), &parts);
+        match attempt.ending {
+            Ending::Exit(_) | Ending::Signal { .. } => {
+                self.say.line(Sign::Failed, &self.of(), &parts);
+            }
+            _ => self.say.error(&self.of(), &parts),
+        }
         if self.cut == self.attempts
             && self.cut > 1
             && let Some(timeout) = self.job.timeout
@@ -488,7 +507,7 @@ impl<'j> Course<'j> {
         let end = End::Code(REFUSED);
         self.ended(Outcome::Failed, Some(reason), end);
         let parts = [trouble, format!("exit {REFUSED}")];
-        self.say.line(Sign::Failed, &self.of(), &parts);
+        self.say.error(&self.of(), &parts);
         if github::is_here() {
             self.tell_github(Severity::Error, &parts.join("; "));
         }
@@ -509,7 +528,7 @@ impl<'j> Course<'j> {
             parts.push("nothing was run".to_owned());
         }
         parts.push(format!("exit {code}"));
-        self.say.line(Sign::Failed, "", &parts);
+        self.say.error("", &parts);
         if github::is_here() {
             self.tell_github(Severity::Error, &parts.join("; "));
         }
@@ -519,7 +538,10 @@ impl<'j> Course<'j> {
     fn cancelled(&mut self, signal: Signal) -> End {
         self.publish();
         self.ended(Outcome::Cancelled, Some("signal"), End::Signal(signal));
-        self.say.detail(&format!("ended by {}", short_name(signal)));
+        // Whoever pressed a key knows.
+        if !self.supervisor.ended_by_key() {
+            self.say.line(Sign::Note, "", &[format!("ended by {}", short_name(signal))]);
+        }
         End::Signal(signal)
     }
 
@@ -634,12 +656,15 @@ impl<'j> Course<'j> {
         self.tell_trouble();
     }
 
-    /// Writes the report of the run. One that cannot be written harms nobody.
-    pub(super) fn report(&mut self, path: &Path, format: report::Format) {
+    /// Writes the reports of the run. One that cannot be written harms nobody.
+    pub(super) fn report(&mut self, reports: &[(&Path, report::Format)]) {
         let Some(collector) = self.supervisor.log.collector.take() else { return };
-        let text = report::write(&collector.summary(), format);
-        if let Err(error) = replace_file(path, &text) {
-            self.say.warn(&format!("cannot write the report {}: {error}", path.display()));
+        for (path, format) in reports {
+            let text = report::write(&collector.summary(), *format);
+            if let Err(error) = replace_file(path, &text) {
+                let reason = std::io::Error::from(error.kind());
+                self.say.warn(&format!("cannot write the report {}: {reason}", path.display()));
+            }
         }
     }
 

@@ -61,6 +61,11 @@ impl Say {
         }
     }
 
+    /// What is redial's own doing: also for who wants to hear nothing else.
+    pub(super) fn error(&mut self, attempt: &str, parts: &[String]) {
+        self.print(&self.drawn(Sign::Failed, attempt, parts));
+    }
+
     /// A line that is there while redial waits.
     pub(super) fn waiting(&mut self, attempt: &str, parts: &[String], delay: Duration) {
         if self.level < Level::Normal {

@@ -83,6 +83,11 @@ impl Supervisor {
         self.ended_by.map(|ended| ended.signal)
     }
 
+    /// Whether that was a key on the terminal.
+    pub(super) fn ended_by_key(&self) -> bool {
+        self.ended_by.is_some_and(|ended| ended.from == Sender::Terminal)
+    }
+
     pub(super) fn start(
         &mut self,
         command: &Command,

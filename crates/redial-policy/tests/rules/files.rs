@@ -10,7 +10,7 @@ fn judge(set: RuleSet, ending: Ending, stderr: &str) -> (Fate, String) {
     let mut watch = rules.watch();
     watch.saw(Stream::Stderr, stderr.as_bytes());
     let judgement = rules.judge(&ending, &mut watch);
-    (judgement.fate, judgement.rule.unwrap_or_default())
+    (judgement.fate, judgement.in_full.unwrap_or_default())
 }
 
 fn found(text: &str, format: Format) -> Vec<Diagnostic> {

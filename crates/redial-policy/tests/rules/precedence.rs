@@ -49,7 +49,7 @@ fn judge(lines: &[&str], ending: Ending, stderr: &str) -> Judgement {
 #[track_caller]
 fn check(lines: &[&str], ending: Ending, stderr: &str, fate: Fate, rule: &str) {
     let judgement = judge(lines, ending, stderr);
-    let decided = judgement.rule.as_deref().unwrap_or("");
+    let decided = judgement.in_full.as_deref().unwrap_or("");
     assert_eq!((judgement.fate, decided), (fate, rule), "{lines:?} of {ending:?} {stderr:?}");
 }
 

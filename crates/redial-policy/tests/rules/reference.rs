@@ -115,7 +115,7 @@ fn every_file_is_read_and_decides_what_is_stated_below_it() {
             for line in below {
                 let (ended, label) = line.split_once(": ").expect("an ending and a rule");
                 let judgement = rules.judge(&ending(ended), &mut rules.watch());
-                assert_eq!(judgement.rule.as_deref(), Some(label), "{text}");
+                assert_eq!(judgement.in_full.as_deref(), Some(label), "{text}");
                 stated += 1;
             }
         }

@@ -54,7 +54,7 @@ fn judged(rules: &Rules, ending: Ending, stderr: &str) -> (Fate, String) {
     let mut watch = rules.watch();
     watch.saw(Stream::Stderr, stderr.as_bytes());
     let judgement = rules.judge(&ending, &mut watch);
-    (judgement.fate, judgement.rule.unwrap_or_default())
+    (judgement.fate, judgement.in_full.unwrap_or_default())
 }
 
 #[test]
@@ -119,11 +119,12 @@ fn no_set_looks_at_standard_output() {
 #[test]
 fn the_rule_that_decides_fits_a_line() {
     let stderr = "E: Could not get lock /var/lib/dpkg/lock-frontend.\n";
-    let (_, rule) = judged(&rules("apt"), Ending::Exit(100), stderr);
-    assert_eq!(
-        rule,
-        "rules apt: exit:100 & stderr:/Could not get lock|Un… (another apt or dpkg is at work)"
-    );
+    let rules = rules("apt");
+    let mut watch = rules.watch();
+    watch.saw(Stream::Stderr, stderr.as_bytes());
+    let judgement = rules.judge(&Ending::Exit(100), &mut watch);
+    assert_eq!(judgement.rule.unwrap(), "rules apt: another apt or dpkg is at work");
+    assert!(judgement.in_full.unwrap().contains("exit:100 & stderr:/Could not get lock|"));
 }
 
 #[test]
