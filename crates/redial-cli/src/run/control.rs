@@ -1,9 +1,12 @@
 //! The file in which the command may say what is to become of its failure.
 
-use std::path::Path;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
 /// What the command asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,7 +17,15 @@ pub(super) enum Wish {
 
 /// A new file for the run; every attempt finds it empty.
 pub(super) struct Control {
-    file: NamedTempFile,
+    file: File,
+    name: Name,
+}
+
+/// Under what name the command finds it.
+enum Name {
+    /// Memory of ours, by way of our descriptor: there is nothing to be left behind.
+    Descriptor(PathBuf),
+    Temporary(TempPath),
 }
 
 /// More than this is no wish.
@@ -23,34 +34,57 @@ const LENGTH_MAX: u64 = 4096;
 impl Control {
     /// None where there is no place for it. A command can do without.
     pub(super) fn create() -> Option<Self> {
-        let file = tempfile::Builder::new().prefix("redial-").tempfile().ok()?;
-        Some(Self { file })
+        Self::in_memory().or_else(|| {
+            let (file, path) =
+                tempfile::Builder::new().prefix("redial-").tempfile().ok()?.into_parts();
+            Some(Self { file, name: Name::Temporary(path) })
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn in_memory() -> Option<Self> {
+        use std::os::fd::AsRawFd;
+        let flags = rustix::fs::MemfdFlags::CLOEXEC;
+        let file = File::from(rustix::fs::memfd_create("redial-control", flags).ok()?);
+        let number = file.as_raw_fd();
+        let path = PathBuf::from(format!("/proc/{}/fd/{number}", std::process::id()));
+        // Not where /proc is missing, or another namespace's.
+        path.exists().then_some(Self { file, name: Name::Descriptor(path) })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn in_memory() -> Option<Self> {
+        None
     }
 
     pub(super) fn path(&self) -> &Path {
-        self.file.path()
+        match &self.name {
+            Name::Descriptor(path) => path,
+            Name::Temporary(path) => path,
+        }
     }
 
     /// The last wish in the file, which is then empty again; or what in it is none.
     pub(super) fn take(&self) -> Result<Option<Wish>, String> {
-        let path = self.file.path();
-        let text = match std::fs::metadata(path) {
-            Ok(metadata) if metadata.len() == 0 => return Ok(None),
-            Ok(metadata) if metadata.len() > LENGTH_MAX => {
-                Err(format!("{} bytes are too many", metadata.len()))
-            }
-            Ok(_) => std::fs::read(path).map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
+        let text = self.read();
         // The next attempt starts with nothing in it, whatever this one wrote.
-        let _ = std::fs::write(path, "");
-        let text = text?;
-        let text = String::from_utf8_lossy(&text);
+        let _ = self.file.set_len(0);
+        let text = text.map_err(|error| error.to_string())??;
         let mut wish = None;
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
             wish = Some(parse(line)?);
         }
         Ok(wish)
+    }
+
+    fn read(&self) -> io::Result<Result<String, String>> {
+        let length = self.file.metadata()?.len();
+        if length > LENGTH_MAX {
+            return Ok(Err(format!("{length} bytes are too many")));
+        }
+        let mut text = vec![0; length as usize];
+        self.file.read_exact_at(&mut text, 0)?;
+        Ok(Ok(String::from_utf8_lossy(&text).into_owned()))
     }
 }
 
