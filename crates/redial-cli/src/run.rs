@@ -10,6 +10,7 @@ mod ending;
 mod github;
 mod input;
 mod log;
+mod outlet;
 mod relay;
 mod say;
 mod screen;
@@ -24,6 +25,7 @@ mod tree;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -68,9 +70,7 @@ pub(crate) fn run(arguments: &args::Run, matches: Option<&ArgMatches>) -> Result
         }
         return print(&resolved(arguments, &chosen, &rules)).map(|()| 0);
     }
-    if arguments.budget.is_some() && arguments.budget == arguments.breaker {
-        return Err(Failure::from("--budget and --breaker need a file each"));
-    }
+    apart(arguments)?;
     let budget = arguments.budget.as_deref().map(SharedBudget::open).transpose()?;
     let breaker = arguments.breaker.as_deref().map(SharedBreaker::open).transpose()?;
     let run = run_id();
@@ -101,13 +101,40 @@ pub(crate) fn run(arguments: &args::Run, matches: Option<&ArgMatches>) -> Result
     };
     let say = Say::new(level, arguments.progress);
     let mut course = Course::new(&job, supervisor, say);
-    let end = course.run()?;
+    let end = course.run();
+    signals::release();
     course.report(&reports);
     drop(course);
     Ok(match end {
         End::Code(code) => code,
         End::Signal(signal) => die(signal),
     })
+}
+
+/// Every file has one purpose.
+fn apart(arguments: &args::Run) -> Result<(), Failure> {
+    let events = arguments.events.as_deref().filter(|name| *name != "-").map(Path::new);
+    let reports = arguments.report.iter().map(|path| ("--report", path.as_path()));
+    let one = [
+        ("--events", events),
+        ("--budget", arguments.budget.as_deref()),
+        ("--breaker", arguments.breaker.as_deref()),
+    ];
+    let all = one.into_iter().filter_map(|(flag, path)| Some((flag, path?))).chain(reports);
+    let all: Vec<_> =
+        all.map(|(flag, path)| (flag, path, std::path::absolute(path).ok())).collect();
+    let file = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    for (at, (flag, path, name)) in all.iter().enumerate() {
+        for (other, second, second_name) in &all[at + 1..] {
+            if name == second_name || (file(path).is_some() && file(path) == file(second)) {
+                let path = path.display();
+                return Err(Failure::Message(format!(
+                    "{flag} and {other} need a file each, and {path} is one"
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The reports that are to be written, and in what. A folder that is not there is told before
@@ -121,6 +148,10 @@ fn reports(paths: &[PathBuf]) -> Result<Vec<(&Path, report::Format)>, Failure> {
             return Err(Failure::Message(format!(
                 "--report: cannot write {path}: there is no such folder"
             )));
+        }
+        if path.metadata().is_ok_and(|file| file.file_type().is_fifo()) {
+            let path = path.display();
+            return Err(Failure::Message(format!("--report: {path} is a pipe; name a file")));
         }
         reports.push((path.as_path(), report::Format::of(path)?));
     }

@@ -589,3 +589,89 @@ fn classify_says_what_run_would_do() {
         assert!(stderr(&output).contains(word), "{arguments:?}: {}", stderr(&output));
     }
 }
+
+/// Started with nobody who reads what it prints, and ended by TERM: how long that took.
+fn ended_unread(folder: &Path, arguments: &[&str], ready: impl Fn() -> bool) -> Duration {
+    use std::os::unix::process::ExitStatusExt;
+    let mut command = command(folder, arguments);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !ready() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = child.id().to_string();
+    let told = Instant::now();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let status = child.wait().unwrap();
+    assert_eq!(status.signal(), Some(15), "{arguments:?}: {status}");
+    told.elapsed()
+}
+
+#[test]
+fn who_does_not_read_does_not_keep_redial_from_ending() {
+    let folder = here();
+    let lines = || fs::read_to_string(folder.path().join("events")).unwrap_or_default();
+    // What was held is coming out; half of it is no success.
+    let held = ["run", "--kill-after", "300ms", "--output", "hold", "--events", "events", "--"];
+    let held = [&held[..], &["head", "-c", "3000000", "/dev/zero"]].concat();
+    let took = ended_unread(folder.path(), &held, || lines().contains("attempt.end"));
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(lines().contains("cancelled"), "{}", lines());
+    // redial's own lines.
+    let _ = fs::remove_file(folder.path().join("events"));
+    let own =
+        ["run", "-n", "unlimited", "-d", "0s", "-b", "fixed", "--events", "events", "--", "false"];
+    let took = ended_unread(folder.path(), &own, || lines().lines().count() > 4000);
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    // Its events, on standard output.
+    let to_stdout = ["run", "-q", "-n", "unlimited", "-d", "0s", "-b", "fixed", "--events", "-"];
+    let count = "echo . >> count; exit 1";
+    let to_stdout = [&to_stdout[..], &["--", "sh", "-c", count]].concat();
+    let counted = || fs::metadata(folder.path().join("count")).map_or(0, |file| file.len());
+    let took = ended_unread(folder.path(), &to_stdout, || counted() > 2000);
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+#[test]
+fn an_alarm_ends_the_command_too() {
+    let folder = here();
+    let program = env!("CARGO_BIN_EXE_redial");
+    let arguments =
+        ["-s", "ALRM", "0.5", program, "run", "--", "sh", "-c", "echo $$ > pid; exec sleep 60"];
+    let status =
+        Command::new("timeout").args(arguments).current_dir(folder.path()).status().unwrap();
+    assert_eq!(status.code(), Some(124));
+    let pid = fs::read_to_string(folder.path().join("pid")).unwrap();
+    let alive =
+        Command::new("kill").args(["-0", pid.trim()]).stderr(Stdio::null()).status().unwrap();
+    assert!(!alive.success(), "{pid} is alive");
+}
+
+#[test]
+fn a_script_that_does_not_say_of_what_is_a_shells() {
+    let folder = here();
+    let script = folder.path().join("greet");
+    fs::write(&script, "echo hello $1\n").unwrap();
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let output = redial(folder.path(), &["run", "--", "./greet", "you"]);
+    assert_eq!(stdout(&output), "hello you\n", "{}", stderr(&output));
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let output = command(folder.path(), &["run", "--", "greet", "me"]).env("PATH", path).output();
+    assert_eq!(stdout(&output.unwrap()), "hello me\n");
+}
+
+#[test]
+fn every_file_has_one_purpose() {
+    refused(&["--events", "a.json", "--report", "a.json"], &["--events and --report"]);
+    refused(&["--events", "a", "--budget", "./a"], &["--events and --budget"]);
+    refused(&["--report", "a.md", "--report", "a.md"], &["--report"]);
+}
+
+#[test]
+fn a_long_line_of_delays_takes_no_longer_than_it_should() {
+    let folder = here();
+    fs::write(folder.path().join("log"), "7".repeat(60_000)).unwrap();
+    let pattern = r"stderr:/(\d)(?:.*seconds)?/";
+    let asked = ["classify", "--exit", "1", "--stderr", "log", "--delay-from", pattern, "--json"];
+    let answer: Value = serde_json::from_slice(&redial(folder.path(), &asked).stdout).unwrap();
+    assert_eq!(answer["delay_ns"], 7_000_000_000u64);
+}

@@ -222,9 +222,28 @@ impl Latch {
 }
 
 /// What the first group that took part in the last match holds.
-fn last_taken<'t>(pattern: &Regex, text: &'t str, mut from: usize) -> Option<&'t str> {
+fn last_taken<'t>(pattern: &Regex, text: &'t str, from: usize) -> Option<&'t str> {
+    // Each match may look to the end of its line, so that a long line of matches would take ages: of
+    // what has more than so many, the end decides.
+    const MATCHES_MAX: usize = 100;
+    const END: usize = 1 << 10;
+    let (last, rest) = last_of(pattern, text, from, MATCHES_MAX);
+    let Some(rest) = rest else { return last };
+    let near = text.len().saturating_sub(END).max(rest);
+    let near = (near..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    last_of(pattern, text, near, END).0.or(last)
+}
+
+/// The last of so many matches, and where to go on if there may be more.
+fn last_of<'t>(
+    pattern: &Regex,
+    text: &'t str,
+    mut from: usize,
+    most: usize,
+) -> (Option<&'t str>, Option<usize>) {
     let mut last = None;
-    while let Some(captures) = pattern.captures_at(text, from) {
+    for _ in 0..most {
+        let Some(captures) = pattern.captures_at(text, from) else { return (last, None) };
         if let Some(taken) = captures.iter().skip(1).flatten().next() {
             last = Some(taken.as_str());
         }
@@ -235,10 +254,10 @@ fn last_taken<'t>(pattern: &Regex, text: &'t str, mut from: usize) -> Option<&'t
             false => end + text[end..].chars().next().map_or(1, char::len_utf8),
         };
         if from > text.len() {
-            break;
+            return (last, None);
         }
     }
-    last
+    (last, Some(from))
 }
 
 /// The last line end in a part of the bytes.

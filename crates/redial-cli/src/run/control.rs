@@ -18,14 +18,10 @@ pub(super) enum Wish {
 /// A new file for the run; every attempt finds it empty.
 pub(super) struct Control {
     file: File,
-    name: Name,
-}
-
-/// Under what name the command finds it.
-enum Name {
-    /// Memory of ours, by way of our descriptor: there is nothing to be left behind.
-    Descriptor(PathBuf),
-    Temporary(TempPath),
+    /// Under what name the command finds it.
+    path: PathBuf,
+    /// Takes the file away, where it is one on disk.
+    _on_disk: Option<TempPath>,
 }
 
 /// More than this is no wish.
@@ -37,10 +33,11 @@ impl Control {
         Self::in_memory().or_else(|| {
             let (file, path) =
                 tempfile::Builder::new().prefix("redial-").tempfile().ok()?.into_parts();
-            Some(Self { file, name: Name::Temporary(path) })
+            Some(Self { file, path: path.to_path_buf(), _on_disk: Some(path) })
         })
     }
 
+    /// Memory of ours, by way of our descriptor: there is nothing to be left behind.
     #[cfg(target_os = "linux")]
     fn in_memory() -> Option<Self> {
         use std::os::fd::AsRawFd;
@@ -49,7 +46,7 @@ impl Control {
         let number = file.as_raw_fd();
         let path = PathBuf::from(format!("/proc/{}/fd/{number}", std::process::id()));
         // Not where /proc is missing, or another namespace's.
-        path.exists().then_some(Self { file, name: Name::Descriptor(path) })
+        path.exists().then_some(Self { file, path, _on_disk: None })
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -58,10 +55,7 @@ impl Control {
     }
 
     pub(super) fn path(&self) -> &Path {
-        match &self.name {
-            Name::Descriptor(path) => path,
-            Name::Temporary(path) => path,
-        }
+        &self.path
     }
 
     /// The last wish in the file, which is then empty again; or what in it is none.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use redial_core::{Call, Decision, Limits, Policy, SplitMix64, Stop, Time, Verdict};
 use redial_policy::{Ending, Fate, Judgement, Rules, Stream};
@@ -24,7 +25,7 @@ use crate::events::{
     Action, AttemptEnd, AttemptStart, Attempts, Decided, DelaySource, Event, Outcome, RunEnd,
     RunStart, Unlimited,
 };
-use crate::output::{Failure, REFUSED, replace_file};
+use crate::output::{REFUSED, replace_file};
 use crate::report;
 use crate::shared::{Admission, Refusal, SharedBreaker, SharedBudget, SharedPermit};
 
@@ -67,6 +68,8 @@ enum Reason {
     InputLost(String),
     /// What it writes goes nowhere, and would again.
     NobodyReads,
+    /// It does not end, whatever is done.
+    Survives,
 }
 
 impl Reason {
@@ -75,6 +78,7 @@ impl Reason {
             Self::Stopped(stop) => stop.name(),
             Self::InputLost(_) => "input-lost",
             Self::NobodyReads => "output-lost",
+            Self::Survives => "survives",
         }
     }
 }
@@ -94,6 +98,11 @@ pub(super) struct Course<'j> {
     waited: Duration,
     /// How many attempts were cut by the timeout of each.
     cut: u32,
+    /// Why the command could not be started the last time.
+    spawn_error: Option<Errno>,
+    /// A shared file gave trouble, and is not asked again.
+    no_budget: bool,
+    no_breaker: bool,
 }
 
 /// One attempt, over.
@@ -101,6 +110,8 @@ struct Attempt {
     ending: Ending,
     judgement: Judgement,
     took: Duration,
+    /// It runs still.
+    survives: bool,
 }
 
 impl<'j> Course<'j> {
@@ -117,6 +128,9 @@ impl<'j> Course<'j> {
             running: Duration::ZERO,
             waited: Duration::ZERO,
             cut: 0,
+            spawn_error: None,
+            no_budget: false,
+            no_breaker: false,
             job,
             supervisor,
             say,
@@ -124,30 +138,38 @@ impl<'j> Course<'j> {
     }
 
     /// Runs it to its end.
-    pub(super) fn run(&mut self) -> Result<End, Failure> {
+    pub(super) fn run(&mut self) -> End {
         self.begin();
         loop {
             if let Some(signal) = self.supervisor.ended_by() {
-                return Ok(self.cancelled(signal));
+                return self.cancelled(signal);
             }
             let permit = match self.admitted() {
                 Ok(permit) => permit,
-                Err(refusal) => return Ok(self.refused(refusal)),
+                Err(refusal) => return self.refused(refusal),
             };
-            let attempt = self.attempt()?;
+            let attempt = match self.attempt() {
+                Ok(attempt) => attempt,
+                Err(trouble) => return self.cannot_go_on("no-streams", trouble),
+            };
             if let Some(signal) = self.supervisor.ended_by() {
-                return Ok(self.cancelled(signal));
+                return self.cancelled(signal);
             }
-            if let Some(end) = self.output_lost() {
-                return Ok(end);
+            if attempt.ending != Ending::TimedOut
+                && let Some(end) = self.output_lost()
+            {
+                return end;
             }
             self.report_to(permit, attempt.judgement.fate == Fate::Success);
             if attempt.judgement.fate == Fate::Success {
-                return Ok(self.succeeded());
+                return self.succeeded();
             }
             self.last = Some(attempt.ending);
+            if attempt.survives {
+                return self.gave_up(&attempt, &Reason::Survives, None);
+            }
             if let Some(end) = self.failed(attempt) {
-                return Ok(end);
+                return end;
             }
         }
     }
@@ -172,6 +194,7 @@ impl<'j> Course<'j> {
         if let Some(budget) = &job.budget
             && let Err(trouble) = budget.deposit()
         {
+            self.no_budget = true;
             self.say.warn(&trouble);
         }
         if self.say.is_verbose() {
@@ -182,11 +205,14 @@ impl<'j> Course<'j> {
 
     /// Leave of the breaker to run, where there is one. One that cannot be asked gives it.
     fn admitted(&mut self) -> Result<Option<SharedPermit>, Refusal> {
-        let Some(breaker) = &self.job.breaker else { return Ok(None) };
+        let Some(breaker) = self.job.breaker.as_ref().filter(|_| !self.no_breaker) else {
+            return Ok(None);
+        };
         match breaker.admit() {
             Ok(Admission::Permit(permit)) => Ok(Some(permit)),
             Ok(Admission::Refused(refusal)) => Err(refusal),
             Err(trouble) => {
+                self.no_breaker = true;
                 self.say.warn(&trouble);
                 Ok(None)
             }
@@ -204,16 +230,13 @@ impl<'j> Course<'j> {
     }
 
     /// One attempt, from its start to the end of everything that a failure would leave behind.
-    fn attempt(&mut self) -> Result<Attempt, Failure> {
+    fn attempt(&mut self) -> Result<Attempt, String> {
         self.attempts = self.attempts.saturating_add(1);
         let job = self.job;
         let is_last = job.policy.attempts() == Some(self.attempts);
         let cannot = |error| {
             let reason = std::io::Error::from(error);
-            Failure::Message(format!(
-                "cannot make the streams of attempt {}: {reason}",
-                self.attempts
-            ))
+            format!("cannot make the streams of attempt {}: {reason}", self.attempts)
         };
         let streams = self.streams.open(&job.rules, job.hold, is_last).map_err(cannot)?;
         let started = self.supervisor.clock.now();
@@ -222,6 +245,7 @@ impl<'j> Course<'j> {
         // The command has its ends now; while we had them too, nothing would ever be at its end.
         drop(streams);
         self.note_start(spawned.ok().map(|pid| pid.as_raw().unsigned_abs()));
+        let mut survives = false;
         let ending = match spawned {
             Ok(pid) => {
                 self.say.detail(&format!("attempt {} is process {pid}", self.of()));
@@ -230,14 +254,15 @@ impl<'j> Course<'j> {
                 let cut_at = [timeout, deadline].into_iter().flatten().min();
                 let ended = self.supervisor.attend(&mut self.streams, cut_at);
                 self.cut += u32::from(ended.timed_out && timeout.is_some() && cut_at == timeout);
-                ending::of_status(ended.status, ended.timed_out)
+                survives = ended.status.is_none();
+                match ended.status {
+                    Some(status) => ending::of_status(status, ended.timed_out),
+                    None => Ending::TimedOut,
+                }
             }
             Err(error) => {
                 self.streams.close();
-                if self.attempts == 1 {
-                    let program = job.words[0].to_string_lossy();
-                    self.say.detail(&format!("cannot start {program}: {}", error.desc()));
-                }
+                self.spawn_error = Some(error);
                 ending::of_error(error)
             }
         };
@@ -248,10 +273,10 @@ impl<'j> Course<'j> {
         let may_leave = judgement.fate == Fate::Success
             && ending != Ending::TimedOut
             && self.supervisor.ended_by().is_none();
-        if !may_leave && self.supervisor.sweep(&mut self.streams) {
+        if !may_leave && !survives && self.supervisor.sweep(&mut self.streams) {
             self.say.warn("a process that the command left behind could not be killed");
         }
-        Ok(Attempt { ending, judgement, took })
+        Ok(Attempt { ending, judgement, took, survives })
     }
 
     /// What the command is told.
@@ -295,6 +320,7 @@ impl<'j> Course<'j> {
         self.streams.close();
         self.wait(&attempt, rule, delay, source);
         if self.supervisor.ended_by().is_some()
+            && !self.no_budget
             && let Some(budget) = &self.job.budget
             && let Err(trouble) = budget.refund()
         {
@@ -337,8 +363,11 @@ impl<'j> Course<'j> {
 
     /// Whether the shared budget pays for a retry. One that cannot be asked pays.
     fn paid(&mut self) -> bool {
-        let Some(budget) = &self.job.budget else { return true };
+        let Some(budget) = self.job.budget.as_ref().filter(|_| !self.no_budget) else {
+            return true;
+        };
         budget.withdraw().unwrap_or_else(|trouble| {
+            self.no_budget = true;
             self.say.warn(&trouble);
             true
         })
@@ -385,7 +414,11 @@ impl<'j> Course<'j> {
                 // What a shell would make sense of.
                 let is_script = program.contains([' ', '&', '|', ';', '<', '>', '$', '=', '*']);
                 let hint = if is_script { "; to run a line of shell: sh -c '…'" } else { "" };
-                format!("{program}: {words}{hint}")
+                let reason = match (attempt.ending, self.spawn_error) {
+                    (Ending::NotExecutable, Some(error)) => format!(" ({})", error.desc()),
+                    _ => String::new(),
+                };
+                format!("{program}: {words}{reason}{hint}")
             }
             Ending::Exit(0) => {
                 format!("exit 0 after {}, but no --success-on matches", compact(attempt.took))
@@ -411,6 +444,9 @@ impl<'j> Course<'j> {
 
     fn succeeded(&mut self) -> End {
         self.publish();
+        if let Some(signal) = self.supervisor.ended_by() {
+            return self.cancelled(signal);
+        }
         if let Some(end) = self.output_lost() {
             return end;
         }
@@ -446,6 +482,9 @@ impl<'j> Course<'j> {
     fn gave_up(&mut self, attempt: &Attempt, reason: &Reason, rule: Option<String>) -> End {
         self.decided(Action::Stop, rule.clone(), Some(reason.name()), None);
         self.publish();
+        if let Some(signal) = self.supervisor.ended_by() {
+            return self.cancelled(signal);
+        }
         if let Some(trouble) = self.streams.lost().map(str::to_owned) {
             self.say.warn(&trouble);
         }
@@ -463,6 +502,9 @@ impl<'j> Course<'j> {
                 format!("gave up: standard input could not be kept for another attempt: {why}")
             }
             (Reason::NobodyReads, _) => "gave up: nobody reads standard output".to_owned(),
+            (Reason::Survives, _) => {
+                "gave up: it cannot be killed; is it another user's?".to_owned()
+            }
         });
         if self.attempts > 1 {
             parts.push(self.in_all());
@@ -502,7 +544,11 @@ impl<'j> Course<'j> {
     /// of itself, that is no success.
     fn output_lost(&mut self) -> Option<End> {
         let trouble = self.streams.lost()?.to_owned();
-        let reason = "output-lost";
+        Some(self.cannot_go_on("output-lost", trouble))
+    }
+
+    /// The end of a run that redial itself cannot go on with.
+    fn cannot_go_on(&mut self, reason: &str, trouble: String) -> End {
         self.decided(Action::Stop, None, Some(reason), None);
         let end = End::Code(REFUSED);
         self.ended(Outcome::Failed, Some(reason), end);
@@ -511,7 +557,7 @@ impl<'j> Course<'j> {
         if github::is_here() {
             self.tell_github(Severity::Error, &parts.join("; "));
         }
-        Some(end)
+        end
     }
 
     fn refused(&mut self, refusal: Refusal) -> End {
@@ -675,7 +721,8 @@ impl<'j> Course<'j> {
     }
 
     fn tell_github(&mut self, severity: Severity, message: &str) {
-        if let Err(trouble) = github::tell(severity, &self.job.command, message) {
+        self.say.raw(&github::annotation(severity, &self.job.command, message));
+        if let Err(trouble) = github::summarise(severity, &self.job.command, message) {
             self.say.warn(&trouble);
         }
     }

@@ -2,8 +2,8 @@
 //! step's summary.
 
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 
-use crate::output::print_note;
 use crate::visible::visible;
 
 /// How loud the annotation is.
@@ -18,23 +18,32 @@ pub(super) fn is_here() -> bool {
     std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
 
-/// Says what happened to `command`. Where the summary cannot be written, why.
-pub(super) fn tell(severity: Severity, command: &str, message: &str) -> Result<(), String> {
-    let (severity, sign) = match severity {
-        Severity::Warning => ("warning", "⚠️"),
-        Severity::Error => ("error", "❌"),
+/// The line that annotates the step. The runner reads it at the start of a line of either stream.
+pub(super) fn annotation(severity: Severity, command: &str, message: &str) -> String {
+    let severity = match severity {
+        Severity::Warning => "warning",
+        Severity::Error => "error",
     };
     let message = visible(message);
     let text = message.replace('%', "%25");
     let title = visible(command).replace('%', "%25").replace(':', "%3A").replace(',', "%2C");
-    // The runner reads commands at the start of a line of either stream.
-    print_note(&format!("::{severity} title={title}::{text}\n"));
+    format!("::{severity} title={title}::{text}")
+}
+
+/// Adds a line about `command` to the step's summary, if there is one; or says why it cannot.
+pub(super) fn summarise(severity: Severity, command: &str, message: &str) -> Result<(), String> {
+    let sign = match severity {
+        Severity::Warning => "⚠️",
+        Severity::Error => "❌",
+    };
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
         return Ok(());
     };
-    let line = format!("{sign} {}: {}\n\n", code(command), escaped(&message));
+    let line = format!("{sign} {}: {}\n\n", code(command), escaped(&visible(message)));
     let mut options = std::fs::OpenOptions::new();
-    let summary = options.append(true).create(true).open(&path);
+    // Nothing that is no file shall keep us waiting.
+    options.append(true).create(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    let summary = options.open(&path);
     summary.and_then(|mut summary| summary.write_all(line.as_bytes())).map_err(|error| {
         format!("cannot write the step summary {}: {error}", path.to_string_lossy())
     })

@@ -54,7 +54,7 @@ impl Input {
         match (wanted, kind) {
             (args::Stdin::Null, _) => Self::Null,
             (args::Stdin::Inherit, _) => Self::Inherited,
-            (args::Stdin::Auto, _) if only_once => Self::Inherited,
+            (args::Stdin::Auto, _) if only_once || !is_readable(stdin) => Self::Inherited,
             (args::Stdin::Auto, Ok(FileType::RegularFile)) => {
                 match rustix::fs::seek(stdin, SeekFrom::Current(0)) {
                     Ok(position) => Self::Rewound(position),
@@ -123,6 +123,12 @@ impl Input {
     }
 }
 
+/// Somebody may have given us something to write to.
+fn is_readable(stdin: BorrowedFd<'_>) -> bool {
+    use rustix::fs::{OFlags, fcntl_getfl};
+    fcntl_getfl(stdin).is_ok_and(|flags| flags & OFlags::RWMODE != OFlags::WRONLY)
+}
+
 impl Replay {
     fn step(&mut self) {
         let Some(feed) = &mut self.feed else { return };
@@ -164,6 +170,8 @@ impl Replay {
         }
         if let Err(error) = self.kept.append(bytes) {
             self.lost = Some(error.to_string());
+            // Half of it is of no use to anybody, and the disk is.
+            self.kept = Store::default();
         }
     }
 

@@ -3,8 +3,12 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::time::Duration;
+
+use redial_policy::Stream;
 
 use super::clock::Clock;
+use super::outlet::Outlet;
 use crate::events::{Event, Line, VERSION};
 use crate::report::Collector;
 
@@ -13,6 +17,9 @@ pub(super) struct Log {
     sink: Option<Sink>,
     pub(super) collector: Option<Collector>,
 }
+
+/// How long a line may take. The command does not wait for whoever reads it.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 struct Sink {
     name: String,
@@ -25,7 +32,7 @@ struct Sink {
 }
 
 enum Destination {
-    Stdout,
+    Stdout(Outlet),
     File(File),
 }
 
@@ -71,7 +78,7 @@ impl Log {
 impl Sink {
     fn open(name: &str) -> Result<Self, String> {
         let to = match name {
-            "-" => Destination::Stdout,
+            "-" => Destination::Stdout(Outlet::open(Stream::Stdout)),
             _ => Destination::File(
                 open(name)
                     .map_err(|reason| format!("--events: cannot write to {name}: {reason}"))?,
@@ -92,8 +99,10 @@ impl Sink {
         }
         bytes.push(b'\n');
         let written = match &mut self.to {
-            Destination::Stdout => {
-                rustix::io::write(rustix::stdio::stdout(), &bytes).map_err(io::Error::from)
+            Destination::Stdout(outlet) => {
+                let patience =
+                    if self.trouble.is_some() || self.told { Duration::ZERO } else { PATIENCE };
+                outlet.write_within(&bytes, patience).map(|()| bytes.len()).map_err(io::Error::from)
             }
             Destination::File(file) => file.write(&bytes),
         };
@@ -103,7 +112,11 @@ impl Sink {
                 self.torn |= length > 0;
                 self.trouble = Some("a line was cut short".to_owned());
             }
-            Err(error) => self.trouble = Some(error.to_string()),
+            Err(error) => {
+                // Of what did not get through in time, a part may have.
+                self.torn |= matches!(self.to, Destination::Stdout(_));
+                self.trouble = Some(error.to_string());
+            }
         }
     }
 }

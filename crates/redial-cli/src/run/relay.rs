@@ -6,17 +6,17 @@ use redial_policy::{Stream, Watch};
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 
+use super::outlet::{Outlet, shared};
 use super::store::Store;
 use super::terminal;
 
 /// What is read at once.
 const CHUNK: usize = 1 << 16;
-/// What a pipe takes without blocking when it says that it takes something.
-const ATOMIC: usize = 4096;
 
 /// The way of one stream through redial, for one attempt.
 pub(super) struct Relay {
     stream: Stream,
+    outlet: Outlet,
     source: Source,
     /// Where the bytes are kept until the last attempt is known, if they are held.
     held: Option<Store>,
@@ -42,7 +42,7 @@ enum Source {
 impl Relay {
     /// The relay, and what the command gets as its stream.
     pub(super) fn open(stream: Stream, hold: bool) -> rustix::io::Result<(Self, OwnedFd)> {
-        let original = ours(stream);
+        let original = shared(stream);
         let (from, theirs) = if rustix::termios::isatty(original) {
             let terminal = terminal::like(original)?;
             (terminal.ours, terminal.theirs)
@@ -52,6 +52,7 @@ impl Relay {
         rustix::io::ioctl_fionbio(&from, true)?;
         let relay = Self {
             stream,
+            outlet: Outlet::open(stream),
             source: Source::Command(from),
             held: hold.then(Store::default),
             pending: Vec::new(),
@@ -65,11 +66,11 @@ impl Relay {
     /// What to wait for, unless nothing comes any more.
     pub(super) fn wants(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         if self.written < self.pending.len() {
-            return Some((ours(self.stream), PollFlags::OUT));
+            return Some((self.outlet.as_fd(), PollFlags::OUT));
         }
         match &self.source {
             Source::Command(from) => Some((from.as_fd(), PollFlags::IN)),
-            Source::Store { .. } => Some((ours(self.stream), PollFlags::OUT)),
+            Source::Store { .. } => Some((self.outlet.as_fd(), PollFlags::OUT)),
             Source::Over => None,
         }
     }
@@ -93,9 +94,16 @@ impl Relay {
                 Ok(length) => length,
             },
             Source::Store { store, position } => {
-                let length = store.read_at(*position, &mut self.pending).unwrap_or(0);
-                *position += length as u64;
-                length
+                match store.read_at(*position, &mut self.pending) {
+                    Ok(length) => {
+                        *position += length as u64;
+                        length
+                    }
+                    Err(error) => {
+                        self.lost = Some(format!("what was held cannot be read again: {error}"));
+                        0
+                    }
+                }
             }
             Source::Over => 0,
         };
@@ -127,7 +135,7 @@ impl Relay {
 
     /// Writes what does not block, now that something does not.
     fn write(&mut self) {
-        match write_now(ours(self.stream), &self.pending[self.written..]) {
+        match self.outlet.write(&self.pending[self.written..]) {
             Ok(length) => self.written += length,
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(error) => self.fail(error),
@@ -145,9 +153,18 @@ impl Relay {
     }
 
     fn end(&mut self) {
+        self.held = None;
         self.source = Source::Over;
         self.pending.clear();
         self.written = 0;
+    }
+
+    /// Nobody has taken it in time.
+    pub(super) fn give_up(&mut self) {
+        if !self.is_paid() {
+            self.end();
+            self.lost = Some(format!("nobody has read {} in time", name(self.stream)));
+        }
     }
 
     /// Why what the command wrote is lost, if it is.
@@ -185,7 +202,7 @@ impl Relay {
     /// The terminal has another size.
     pub(super) fn resize(&self) {
         if let Source::Command(from) = &self.source {
-            terminal::resize(from, ours(self.stream));
+            terminal::resize(from, shared(self.stream));
         }
     }
 }
@@ -197,40 +214,10 @@ fn name(stream: Stream) -> &'static str {
     }
 }
 
-/// redial's own stream.
-fn ours(stream: Stream) -> BorrowedFd<'static> {
-    match stream {
-        Stream::Stdout => rustix::stdio::stdout(),
-        Stream::Stderr => rustix::stdio::stderr(),
-    }
-}
-
 /// Whether nobody reads what is written to standard output.
 pub(super) fn nobody_reads() -> bool {
     let mut stdout =
-        [rustix::event::PollFd::from_borrowed_fd(ours(Stream::Stdout), PollFlags::OUT)];
+        [rustix::event::PollFd::from_borrowed_fd(shared(Stream::Stdout), PollFlags::OUT)];
     let polled = rustix::event::poll(&mut stdout, Some(&rustix::event::Timespec::default()));
     polled.is_ok() && stdout[0].revents().contains(PollFlags::ERR)
-}
-
-/// As much as goes without waiting, to a descriptor that says that it takes something. It is not ours
-/// alone, so that it cannot be told never to wait.
-fn write_now(to: BorrowedFd<'_>, bytes: &[u8]) -> rustix::io::Result<usize> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::io::{ReadWriteFlags, pwritev2};
-        const WHERE_IT_IS: u64 = u64::MAX;
-        let all = [std::io::IoSlice::new(bytes)];
-        match pwritev2(to, &all, WHERE_IT_IS, ReadWriteFlags::NOWAIT) {
-            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::AGAIN) => {}
-            written => return written,
-        }
-    }
-    let part = if is_file(to) { bytes } else { &bytes[..bytes.len().min(ATOMIC)] };
-    rustix::io::write(to, part)
-}
-
-fn is_file(fd: BorrowedFd<'_>) -> bool {
-    let kind = rustix::fs::fstat(fd).map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode));
-    kind == Ok(rustix::fs::FileType::RegularFile)
 }

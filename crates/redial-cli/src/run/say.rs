@@ -8,7 +8,6 @@ use anstyle::{AnsiColor, Style};
 use super::countdown::Countdown;
 use super::screen::Screen;
 use crate::args::Progress;
-use crate::output::print_note;
 use crate::visible::visible;
 
 const DIM: Style = Style::new().dimmed();
@@ -104,6 +103,13 @@ impl Say {
         }
     }
 
+    /// A line that is none of ours, for whoever reads standard error by machine.
+    pub(super) fn raw(&mut self, line: &str) {
+        // The command may have left a line unfinished, which ours would have ended.
+        let start = if self.level == Level::Quiet { "\n" } else { "" };
+        self.screen.plain(&format!("{start}{line}"));
+    }
+
     /// Something for whoever asked for more.
     pub(super) fn detail(&mut self, message: &str) {
         if self.is_verbose() {
@@ -115,7 +121,7 @@ impl Say {
     fn print(&mut self, line: &str) {
         match self.is_watched {
             true => self.screen.line(line),
-            false => print_note(&format!("{line}\n")),
+            false => self.screen.plain(line),
         }
     }
 

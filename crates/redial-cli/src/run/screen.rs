@@ -1,7 +1,10 @@
 //! Standard error as a place where a line can be drawn over.
 
-use std::io::Write;
+use std::time::Duration;
 
+use redial_policy::Stream;
+
+use super::outlet::Outlet;
 use crate::text::{clip, columns};
 
 /// What to do without: most terminals are wider.
@@ -10,7 +13,13 @@ const USUAL: usize = 80;
 /// Less than this of a line says nothing.
 const LEAST: usize = 12;
 
+/// How long a line may take. Whoever does not read it does not keep us from anything else.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 pub(super) struct Screen {
+    outlet: Option<Outlet>,
+    /// A line got stuck: the next ones are not waited for.
+    stuck: bool,
     /// It is a terminal that knows how to erase.
     erases: bool,
     /// How many columns the line takes that stands there to be drawn over.
@@ -20,7 +29,8 @@ pub(super) struct Screen {
 impl Screen {
     pub(super) fn new() -> Self {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
-        Self { erases: rustix::termios::isatty(rustix::stdio::stderr()) && !dumb, drawn: 0 }
+        let erases = rustix::termios::isatty(rustix::stdio::stderr()) && !dumb;
+        Self { outlet: None, stuck: false, erases, drawn: 0 }
     }
 
     pub(super) fn erases(&self) -> bool {
@@ -39,7 +49,7 @@ impl Screen {
         let start = self.row();
         let end = self.erase(columns(&plain(text)));
         self.drawn = 0;
-        write(&format!("{start}{}{end}\n", shown(text)));
+        self.write(&format!("{start}{}{end}\n", shown(text)));
     }
 
     /// A line that another one will take the place of: cut to fit, because one that is broken in two
@@ -55,7 +65,19 @@ impl Screen {
         let now = columns(&plain).min(room) + columns(tail);
         let end = self.erase(now);
         self.drawn = now.max(1);
-        write(&format!("{start}{text}{tail}{end}"));
+        self.write(&format!("{start}{text}{tail}{end}"));
+    }
+
+    /// A line for a log.
+    pub(super) fn plain(&mut self, text: &str) {
+        self.write(&format!("{}\n", shown(text)));
+    }
+
+    /// In one write. Where that fails there is nobody left to tell.
+    fn write(&mut self, text: &str) {
+        let outlet = self.outlet.get_or_insert_with(|| Outlet::open(Stream::Stderr));
+        let patience = if self.stuck { Duration::ZERO } else { PATIENCE };
+        self.stuck = outlet.write_within(text.as_bytes(), patience).is_err();
     }
 
     /// To the start of the line that is drawn over, or of a new one: as many spaces as a row has end
@@ -92,9 +114,4 @@ fn shown(text: &str) -> String {
 
 fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
-}
-
-/// In one write. Where that fails there is nobody left to tell.
-fn write(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

@@ -14,12 +14,16 @@ pub(super) use pipe::Signals;
 #[cfg(target_os = "linux")]
 pub(super) use queue::Signals;
 
-/// What redial does not leave to the system's default. The first four end the run.
-const WATCHED: [Signal; 10] = [
-    Signal::SIGINT,
-    Signal::SIGTERM,
-    Signal::SIGHUP,
-    Signal::SIGQUIT,
+/// What asks redial to end, and is passed on as it is.
+const FATAL: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
+
+/// What ends redial as well, by a clock or a limit that it has got from somebody. To the command it
+/// is a TERM.
+const ALARMS: [Signal; 5] =
+    [Signal::SIGALRM, Signal::SIGVTALRM, Signal::SIGPROF, Signal::SIGXCPU, Signal::SIGIO];
+
+/// What else redial does not leave to the system's default.
+const OTHERS: [Signal; 6] = [
     Signal::SIGUSR1,
     Signal::SIGUSR2,
     Signal::SIGTSTP,
@@ -27,6 +31,10 @@ const WATCHED: [Signal; 10] = [
     Signal::SIGWINCH,
     Signal::SIGCHLD,
 ];
+
+fn watched() -> impl Iterator<Item = Signal> {
+    FATAL.into_iter().chain(ALARMS).chain(OTHERS)
+}
 
 /// A signal that came, and from where.
 pub(super) struct Received {
@@ -43,7 +51,12 @@ impl Received {
 
     /// Whether it asks redial to end.
     pub(super) fn is_fatal(&self) -> bool {
-        WATCHED[..4].contains(&self.signal)
+        FATAL.contains(&self.signal) || self.is_alarm()
+    }
+
+    /// Whether it says nothing to the command.
+    pub(super) fn is_alarm(&self) -> bool {
+        ALARMS.contains(&self.signal)
     }
 }
 
@@ -59,6 +72,13 @@ pub(super) fn short_name(signal: Signal) -> &'static str {
 fn hear_of_children() {
     // SAFETY: the default is no handler, so there is no code that could run at a wrong moment.
     let _ = unsafe { signal(Signal::SIGCHLD, SigHandler::SigDfl) };
+}
+
+/// From here on signals do to redial what they do by default: there is no command any more.
+pub(super) fn release() {
+    let mut all = SigSet::empty();
+    watched().for_each(|signal| all.add(signal));
+    let _ = all.thread_unblock();
 }
 
 /// Does to redial what the signal does by default: stops it, or ends it.

@@ -1,13 +1,13 @@
 //! Starting the command: its words, its environment, its three streams, and nothing else of ours.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use nix::errno::Errno;
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
 use nix::sys::signal::{SigSet, Signal};
-use nix::unistd::Pid;
+use nix::unistd::{AccessFlags, Pid};
 
 /// A command, ready to be started any number of times.
 pub(super) struct Command {
@@ -62,8 +62,30 @@ impl Command {
             variables.iter().filter_map(|(name, value)| variable(OsString::from(name), value));
         let environment: Vec<_> = self.environment.iter().cloned().chain(own).collect();
         let Some(program) = self.words.first() else { return Err(Errno::ENOENT) };
-        posix_spawnp(program, &actions, &attributes, &self.words, &environment)
+        match posix_spawnp(program, &actions, &attributes, &self.words, &environment) {
+            // A script that does not say of what: a shell's, as for every shell.
+            Err(Errno::ENOEXEC) => {
+                let script = found(program).ok_or(Errno::ENOEXEC)?;
+                let shell = c"/bin/sh".to_owned();
+                let words = [shell.clone(), script].into_iter();
+                let words: Vec<_> = words.chain(self.words[1..].iter().cloned()).collect();
+                posix_spawnp(&shell, &actions, &attributes, &words, &environment)
+            }
+            started => started,
+        }
     }
+}
+
+/// Where a command is that was found by its name.
+fn found(program: &CStr) -> Option<CString> {
+    let name = OsStr::from_bytes(program.to_bytes());
+    if program.to_bytes().contains(&b'/') {
+        return Some(program.to_owned());
+    }
+    let path = std::env::var_os("PATH")?;
+    let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
+    let file = files.find(|file| nix::unistd::access(file, AccessFlags::X_OK).is_ok())?;
+    CString::new(file.into_os_string().into_vec()).ok()
 }
 
 /// What redial tells the command. An outer redial's words are not for it.

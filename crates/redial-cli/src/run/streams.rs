@@ -108,6 +108,11 @@ impl Streams {
         self.outputs.iter().flatten().for_each(Relay::resize);
     }
 
+    /// What has not been taken by now is lost.
+    pub(super) fn give_up(&mut self) {
+        self.relays().for_each(Relay::give_up);
+    }
+
     /// Why what the command wrote is lost, if it is.
     pub(super) fn lost(&self) -> Option<&str> {
         self.outputs.iter().flatten().find_map(Relay::lost)

@@ -43,6 +43,8 @@ pub(super) struct Supervisor {
     status: Option<WaitStatus>,
     /// The command is cut at some time.
     is_timed: bool,
+    /// How often redial was stopped.
+    stops: u32,
     ended_by: Option<Ended>,
 }
 
@@ -58,7 +60,8 @@ struct Ended {
 
 /// How the command came to its end.
 pub(super) struct Ending {
-    pub(super) status: WaitStatus,
+    /// None where it has not: it is not ours to kill, or does not hear of anything.
+    pub(super) status: Option<WaitStatus>,
     pub(super) timed_out: bool,
 }
 
@@ -74,6 +77,7 @@ impl Supervisor {
             command: None,
             status: None,
             is_timed: false,
+            stops: 0,
             ended_by: None,
         })
     }
@@ -106,11 +110,11 @@ impl Supervisor {
     pub(super) fn attend(&mut self, streams: &mut Streams, cut_at: Option<Time>) -> Ending {
         self.is_timed = cut_at.is_some();
         let mut timed_out = false;
-        let mut killed = false;
+        let mut killed: Option<Time> = None;
         let mut kill_at = None;
         let status = loop {
-            if let Some(status) = self.status {
-                break status;
+            if self.status.is_some() {
+                break self.status;
             }
             let now = self.clock.now();
             if !timed_out && self.ended_by.is_none() && cut_at.is_some_and(|at| at <= now) {
@@ -121,23 +125,35 @@ impl Supervisor {
             if let Some(ended) = self.ended_by {
                 kill_at = kill_at.or(Some(ended.at.after(self.patience(ended))));
             }
-            if !killed && (self.insists() || kill_at.is_some_and(|at| at <= now)) {
-                killed = true;
+            let kills = self.insists() || kill_at.is_some_and(|at| at <= now);
+            if kills && killed.is_none() {
+                killed = Some(now);
                 self.tree.signal(Signal::SIGKILL);
             }
+            let lost_at = killed.map(|at| at.after(KILLED));
+            if lost_at.is_some_and(|at| at <= now) {
+                break None;
+            }
             let cut_at = cut_at.filter(|_| !timed_out && self.ended_by.is_none());
-            let kill_at = kill_at.filter(|_| !killed);
-            self.turn(Some(streams), earlier(cut_at, kill_at));
+            self.turn(Some(streams), earlier(cut_at, lost_at.or(kill_at)));
         };
         self.command = None;
         streams.command_is_gone();
-        let drained = self.clock.now().after(DRAIN);
+        let gone = self.clock.now();
+        let drained = gone.after(DRAIN);
+        // What is late already is not waited for without end.
+        let patience = timed_out.then(|| gone.after(self.kill_after).max(drained));
         while !streams.are_over() {
-            let late = drained <= self.clock.now();
+            let now = self.clock.now();
+            let late = drained <= now;
             if late && (streams.are_paid() || self.ended_by.is_some()) {
                 break;
             }
-            self.turn(Some(streams), (!late).then_some(drained));
+            if patience.is_some_and(|until| until <= now) {
+                streams.give_up();
+                break;
+            }
+            self.turn(Some(streams), if late { patience } else { Some(drained) });
         }
         Ending { status, timed_out }
     }
@@ -177,12 +193,15 @@ impl Supervisor {
         false
     }
 
-    /// Until what was held has come out.
+    /// Until what was held has come out, or whoever asked us to end has waited for long enough.
     pub(super) fn publish(&mut self, streams: &mut Streams) {
         streams.publish();
-        let ended_before = self.ended_by.is_some();
-        while !streams.are_over() && (ended_before || self.ended_by.is_none()) && !self.insists() {
-            self.turn(Some(streams), None);
+        while !streams.are_over() && !self.insists() {
+            let until = self.ended_by.map(|ended| ended.at.after(self.patience(ended)));
+            if until.is_some_and(|until| until <= self.clock.now()) {
+                break;
+            }
+            self.turn(Some(streams), until);
         }
     }
 
@@ -219,8 +238,15 @@ impl Supervisor {
             }
         }
         if signalled {
-            while let Some(received) = self.signals.next() {
-                self.receive(&received, streams.as_deref());
+            let received: Vec<_> = std::iter::from_fn(|| self.signals.next()).collect();
+            let stops = self.stops;
+            for (at, one) in received.iter().enumerate() {
+                // Who is to go on by now, or has stopped and gone on, need not stop.
+                let goes_on = received[at..].iter().any(|later| later.signal == Signal::SIGCONT);
+                let settled = goes_on || self.stops > stops;
+                if one.signal != Signal::SIGTSTP || !settled {
+                    self.receive(one, streams.as_deref());
+                }
             }
         }
     }
@@ -242,8 +268,7 @@ impl Supervisor {
             }
             Signal::SIGTSTP => {
                 self.pass_on(Signal::SIGTSTP, by_key);
-                self.clock.pause(|| suffer(Signal::SIGTSTP));
-                return;
+                return self.stop();
             }
             // Most programs die of these; only the command itself is meant.
             signal @ (Signal::SIGUSR1 | Signal::SIGUSR2) => self.signal_command(signal),
@@ -256,7 +281,9 @@ impl Supervisor {
                             Some(Ended { signal, from: received.from, at: now, insists: false });
                         match self.command {
                             None => {}
-                            Some(_) if signal == Signal::SIGTERM => self.tree.ask_group(),
+                            Some(_) if signal == Signal::SIGTERM || received.is_alarm() => {
+                                self.tree.ask_group();
+                            }
                             Some(_) => {
                                 self.pass_on(signal, by_key);
                                 self.pass_on(Signal::SIGCONT, by_key);
@@ -313,9 +340,15 @@ impl Supervisor {
             } else if !self.own_group && !self.is_timed {
                 // A command that stops gives the terminal back; so do we. One that is timed is
                 // waited for no longer than that.
-                self.clock.pause(|| suffer(Signal::SIGTSTP));
+                self.stop();
             }
         }
+    }
+
+    /// Stops redial until it is told to go on. Time stands still meanwhile.
+    fn stop(&mut self) {
+        self.stops += 1;
+        self.clock.pause(|| suffer(Signal::SIGTSTP));
     }
 }
 

@@ -12,7 +12,7 @@ use redial_core::{Breaker, BreakerBuilder, BreakerSnapshot, BreakerState, Permit
 use serde::{Deserialize, Serialize};
 
 use super::lock::{self, Byte, PROBES_MAX};
-use super::record::{self, Record, VERSION};
+use super::record::{self, IMPATIENCE, PATIENCE, Record, VERSION};
 use super::{Clock, seconds, time, wall_clock};
 
 /// The settings, then what there is. A person may leave out any of them but the kind.
@@ -197,27 +197,28 @@ impl SharedBreaker {
 
     pub(super) fn open_at(path: &Path, clock: Clock) -> Result<Self, String> {
         let breaker = Self { path: path.to_owned(), clock };
-        breaker.change(|_, _| ())?;
+        breaker.change(PATIENCE, |_, _| ())?;
         Ok(breaker)
     }
 
     /// Leave to run one attempt, or why not. A process has one permit at a time.
     pub(crate) fn admit(&self) -> Result<Admission, String> {
-        let (decision, file) = record::change(&self.path, |record: &mut BreakerRecord, file| {
-            let now = (self.clock)();
-            let breaker = record.resume(record.running(file)?, now)?;
-            let admitted = breaker.admit(|| now).map(Permit::into_period);
-            record.keep(breaker.snapshot(now));
-            Ok(match (admitted, breaker.state(now)) {
-                (Some(period), BreakerState::HalfOpen) => match record.take_place(file)? {
-                    Some(place) => Ok((period, Some(place))),
-                    None => Err(Refusal::Probing),
-                },
-                (Some(period), _) => Ok((period, None)),
-                (None, BreakerState::Open { until }) => Err(Refusal::Open(until.since(now))),
-                (None, _) => Err(Refusal::Probing),
-            })
-        })?;
+        let (decision, file) =
+            record::change(&self.path, IMPATIENCE, |record: &mut BreakerRecord, file| {
+                let now = (self.clock)();
+                let breaker = record.resume(record.running(file)?, now)?;
+                let admitted = breaker.admit(|| now).map(Permit::into_period);
+                record.keep(breaker.snapshot(now));
+                Ok(match (admitted, breaker.state(now)) {
+                    (Some(period), BreakerState::HalfOpen) => match record.take_place(file)? {
+                        Some(place) => Ok((period, Some(place))),
+                        None => Err(Refusal::Probing),
+                    },
+                    (Some(period), _) => Ok((period, None)),
+                    (None, BreakerState::Open { until }) => Err(Refusal::Open(until.since(now))),
+                    (None, _) => Err(Refusal::Probing),
+                })
+            })?;
         Ok(match decision {
             Ok((period, place)) => Admission::Permit(SharedPermit {
                 breaker: self.clone(),
@@ -228,8 +229,8 @@ impl SharedBreaker {
         })
     }
 
-    fn change(&self, step: impl FnOnce(&Breaker, Time)) -> Result<(), String> {
-        record::change(&self.path, |record: &mut BreakerRecord, _| {
+    fn change(&self, patience: Duration, step: impl FnOnce(&Breaker, Time)) -> Result<(), String> {
+        record::change(&self.path, patience, |record: &mut BreakerRecord, _| {
             let now = (self.clock)();
             // Whoever reports holds a place itself; how many others do changes nothing here.
             let breaker = record.resume(1, now)?;
@@ -244,12 +245,12 @@ impl SharedBreaker {
 impl SharedPermit {
     /// The attempt succeeded.
     pub(crate) fn succeeded(self) -> Result<(), String> {
-        self.breaker.change(|breaker, _| breaker.permit(self.period).succeeded())
+        self.breaker.change(IMPATIENCE, |breaker, _| breaker.permit(self.period).succeeded())
     }
 
     /// The attempt failed.
     pub(crate) fn failed(self) -> Result<(), String> {
-        self.breaker.change(|breaker, now| breaker.permit(self.period).failed(now))
+        self.breaker.change(IMPATIENCE, |breaker, now| breaker.permit(self.period).failed(now))
     }
 }
 

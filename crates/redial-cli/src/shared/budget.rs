@@ -1,11 +1,12 @@
 //! A retry budget in a file.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use redial_core::{Budget, BudgetBuilder, BudgetSnapshot, Time};
 use serde::{Deserialize, Serialize};
 
-use super::record::{self, Record, VERSION};
+use super::record::{self, IMPATIENCE, PATIENCE, Record, VERSION};
 use super::{Clock, seconds, time, wall_clock};
 
 /// The settings, then what there is. A person may leave out any of them but the kind.
@@ -78,27 +79,31 @@ impl SharedBudget {
 
     pub(super) fn open_at(path: &Path, clock: Clock) -> Result<Self, String> {
         let budget = Self { path: path.to_owned(), clock };
-        budget.change(|_, _| ())?;
+        budget.change(PATIENCE, |_, _| ())?;
         Ok(budget)
     }
 
     /// A run starts: its share goes in.
     pub(crate) fn deposit(&self) -> Result<(), String> {
-        self.change(|budget, _| budget.deposit())
+        self.change(IMPATIENCE, |budget, _| budget.deposit())
     }
 
     /// Takes the cost of one retry, before its wait, if it is there.
     pub(crate) fn withdraw(&self) -> Result<bool, String> {
-        self.change(Budget::withdraw)
+        self.change(IMPATIENCE, Budget::withdraw)
     }
 
     /// Gives the cost of one retry back: it was paid for, and did not happen.
     pub(crate) fn refund(&self) -> Result<(), String> {
-        self.change(|budget, _| budget.refund())
+        self.change(IMPATIENCE, |budget, _| budget.refund())
     }
 
-    fn change<T>(&self, step: impl FnOnce(&Budget, Time) -> T) -> Result<T, String> {
-        let (result, _) = record::change(&self.path, |record: &mut BudgetRecord, _| {
+    fn change<T>(
+        &self,
+        patience: Duration,
+        step: impl FnOnce(&Budget, Time) -> T,
+    ) -> Result<T, String> {
+        let (result, _) = record::change(&self.path, patience, |record: &mut BudgetRecord, _| {
             let now = (self.clock)();
             let budget = record.resume(now)?;
             let result = step(&budget, now);

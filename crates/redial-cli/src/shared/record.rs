@@ -36,7 +36,10 @@ const LENGTH_MAX: usize = 4096;
 
 /// How long to wait for the others. A change takes microseconds: whoever takes longer was stopped
 /// in the middle of it.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The same while a command waits for it, and perhaps a signal.
+pub(super) const IMPATIENCE: Duration = Duration::from_secs(1);
 
 /// What every file says about itself.
 #[derive(Deserialize)]
@@ -54,9 +57,10 @@ fn version() -> u32 {
 /// locked in it stays locked until it is closed. Where `step` fails, nothing is changed.
 pub(super) fn change<R: Record, T>(
     path: &Path,
+    patience: Duration,
     step: impl FnOnce(&mut R, &File) -> Result<T, String>,
 ) -> Result<(T, File), String> {
-    let changed = locked(path).and_then(|file| {
+    let changed = locked(path, patience).and_then(|file| {
         let result = change_locked(&file, step);
         // Closing it would do, were there no copy of it in a process that is just being started.
         lock::unlock(&file, Byte::CHANGE);
@@ -80,11 +84,11 @@ fn change_locked<R: Record, T>(
 }
 
 /// The file that the path names, with the lock that all changes take.
-fn locked(path: &Path) -> Result<File, String> {
+fn locked(path: &Path, patience: Duration) -> Result<File, String> {
     let start = Instant::now();
     let mut pause = Duration::from_micros(50);
     let mut file = opened(path)?;
-    while start.elapsed() < PATIENCE {
+    while start.elapsed() < patience {
         if !lock::try_lock(&file, Byte::CHANGE)? {
             thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(2));
@@ -95,7 +99,7 @@ fn locked(path: &Path) -> Result<File, String> {
             file = opened(path)?;
         }
     }
-    let seconds = PATIENCE.as_secs();
+    let seconds = patience.as_secs();
     Err(format!(
         "another process has held its lock for {seconds} s; is it stopped? Continue it or end it"
     ))

@@ -10,7 +10,7 @@ use nix::sys::signal::{SigSet, Signal};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-use super::{Received, WATCHED, hear_of_children};
+use super::{Received, hear_of_children, watched};
 use crate::events::Sender;
 
 pub(in crate::run) struct Signals {
@@ -29,7 +29,7 @@ impl Signals {
         };
         let (read, write) = UnixStream::pair().map_err(failed)?;
         let readable = read.try_clone().map_err(failed)?;
-        let numbers = WATCHED.map(|signal| signal as i32);
+        let numbers = watched().map(|signal| signal as i32);
         let delivery =
             SignalDelivery::with_pipe(read, write, SignalOnly, numbers).map_err(failed)?;
         Ok(Self {

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use super::{Received, WATCHED, hear_of_children};
+use super::{Received, hear_of_children, watched};
 use crate::events::Sender;
 
 /// What the kernel writes where no process sent it: a key on the terminal did.
@@ -22,18 +22,18 @@ impl Signals {
     pub(in crate::run) fn watch() -> nix::Result<Self> {
         hear_of_children();
         let ignored = ignored();
-        let mut watched = SigSet::empty();
-        for signal in WATCHED {
+        let mut heard = SigSet::empty();
+        for signal in watched() {
             // What a parent ignores for us, as nohup does, stays ignored.
             if ignored & (1 << (signal as i32 - 1)) == 0 || signal == Signal::SIGCHLD {
-                watched.add(signal);
+                heard.add(signal);
             }
         }
-        let mut blocked = watched;
+        let mut blocked = heard;
         // A file that may not grow is an error of writing, not the end of redial.
         blocked.add(Signal::SIGXFSZ);
         let inherited = SigSet::thread_get_mask()?;
-        let queue = SignalFd::with_flags(&watched, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+        let queue = SignalFd::with_flags(&heard, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
         blocked.thread_block()?;
         Ok(Self { queue, inherited })
     }

@@ -276,7 +276,7 @@ fn a_process_that_was_stopped_in_the_middle_of_a_change_keeps_nobody_for_ever() 
     assert!(lock::try_lock(&stopped, Byte::CHANGE).expect("it can be locked"));
     let error = budget.withdraw().expect_err("it gives up");
     assert!(
-        error.ends_with("has held its lock for 5 s; is it stopped? Continue it or end it"),
+        error.ends_with("has held its lock for 1 s; is it stopped? Continue it or end it"),
         "{error}"
     );
     drop(stopped);
