@@ -47,21 +47,28 @@ impl Program {
     }
 }
 
-/// Builds it in release into the target directory that this program is in.
+/// Builds it as it is shipped, into the target directory that this program is in.
 fn build() -> Result<PathBuf, &'static str> {
     let own = env::current_exe().map_err(|_| "where is this program?")?;
     let target = own.ancestors().nth(2).ok_or("where is this program?")?;
-    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--release", "-p", "redial-cli", "--target-dir"])
-        .arg(target)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+    let (mut build, built) = match env::consts::OS {
+        "linux" => (Command::new("scripts/static"), target.join("static/redial")),
+        _ => {
+            let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+            cargo.args(["build", "--release", "-p", "redial-cli"]);
+            (cargo, target.join("release").join(format!("redial{EXE_SUFFIX}")))
+        }
+    };
+    let status = build
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .env("CARGO_TARGET_DIR", target)
         .stdout(Stdio::null())
         .status()
-        .map_err(|_| "cargo does not start")?;
+        .map_err(|_| "its build does not start")?;
     if !status.success() {
         return Err("redial does not build");
     }
-    Ok(target.join("release").join(format!("redial{EXE_SUFFIX}")))
+    Ok(built)
 }
 
 fn stripped(path: &Path) -> Result<u64, &'static str> {

@@ -21,16 +21,16 @@ const ROUNDS: usize = 200;
 const LOOKS: usize = 7;
 
 /// A third above what it takes.
-const INSTRUCTIONS_MAX: f64 = 1.35e6;
+const INSTRUCTIONS_MAX: f64 = 650e3;
 /// A tenth above what it takes.
-const SYSTEM_CALLS_MAX: f64 = 120.0;
+const SYSTEM_CALLS_MAX: f64 = 72.0;
 /// So many times what `timeout` takes on the same machine, whose kernel decides how many pages
 /// come with one fault.
-const PAGE_FAULTS_MAX: f64 = 3.5;
-/// What `redial run` takes now, and a tenth. Promised are 4 MB.
-const MEMORY_MAX: f64 = 6e6;
+const PAGE_FAULTS_MAX: f64 = 1.6;
+/// The promise.
+const MEMORY_MAX: f64 = 4e6;
 /// Half of it above what it takes.
-const PRIVATE_MEMORY_MAX: f64 = 768.0 * 1024.0;
+const PRIVATE_MEMORY_MAX: f64 = 256.0 * 1024.0;
 /// The promise: so many times what `timeout` adds.
 const ADDED_MAX: f64 = 1.5;
 
