@@ -1,38 +1,30 @@
 //! The course of a run: attempt after attempt, until one succeeds or the engine says stop.
 
+mod end;
+mod events;
+
 use std::ffi::OsString;
-use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use redial_core::{Call, Decision, Limits, Policy, SplitMix64, Stop, Time, Verdict};
-use redial_policy::{Ending, Fate, Judgement, Rules, Stream};
+use redial_policy::{Ending, Fate, Judgement, Rules};
 
+use self::end::Reason;
+use self::events::times_of_children;
 use super::control::{Control, Wish};
 use super::ending::{self, Words};
-use super::github::{self, Severity};
 use super::input::Input;
 use super::relay;
-use super::say::{Say, Sign};
-use super::signals::short_name;
+use super::say::Say;
 use super::spawn::Command;
 use super::streams::Streams;
 use super::supervisor::Supervisor;
 use crate::args;
 use crate::duration::{compact, human};
-use crate::events::{
-    Action, AttemptEnd, AttemptStart, Attempts, Decided, DelaySource, Event, Outcome, RunEnd,
-    RunStart, Unlimited,
-};
-use crate::output::{REFUSED, replace_file};
-use crate::report;
+use crate::events::{Action, Attempts, DelaySource, Unlimited};
 use crate::shared::{Admission, Refusal, SharedBreaker, SharedBudget, SharedPermit};
-
-/// The exit code of a run that a breaker refused.
-const REFUSED_BY_BREAKER: u8 = 75;
-/// The exit code of a flaky success where that is a failure.
-const FLAKY: u8 = 1;
 
 /// What is to be run, and how.
 pub(super) struct Job<'a> {
@@ -58,29 +50,6 @@ pub(super) struct Job<'a> {
 pub(super) enum End {
     Code(u8),
     Signal(Signal),
-}
-
-/// Why a run stops without success.
-enum Reason {
-    /// The engine says so.
-    Stopped(Stop),
-    /// What the command reads could not be kept for another attempt.
-    InputLost(String),
-    /// What it writes goes nowhere, and would again.
-    NobodyReads,
-    /// It does not end, whatever is done.
-    Survives,
-}
-
-impl Reason {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Stopped(stop) => stop.name(),
-            Self::InputLost(_) => "input-lost",
-            Self::NobodyReads => "output-lost",
-            Self::Survives => "survives",
-        }
-    }
 }
 
 pub(super) struct Course<'j> {
@@ -177,20 +146,7 @@ impl<'j> Course<'j> {
     fn begin(&mut self) {
         let job = self.job;
         self.call.start_at(self.supervisor.clock.now());
-        self.supervisor.log.event(&self.supervisor.clock, || {
-            let cwd = std::env::current_dir().unwrap_or_default();
-            Event::RunStart(RunStart {
-                ts: humantime::format_rfc3339_micros(SystemTime::now()).to_string(),
-                argv: job.words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-                cwd: cwd.to_string_lossy().into_owned(),
-                pid: std::process::id(),
-                policy: job.clause.clone(),
-                attempts: attempts_of(&job.policy),
-                timeout_ns: job.timeout.map(nanos),
-                seed: job.seed,
-                rules: job.rules.describe(),
-            })
-        });
+        self.note_run();
         if let Some(budget) = &job.budget
             && let Err(trouble) = budget.deposit()
         {
@@ -442,160 +398,6 @@ impl<'j> Course<'j> {
         }
     }
 
-    fn succeeded(&mut self) -> End {
-        self.publish();
-        if let Some(signal) = self.supervisor.ended_by() {
-            return self.cancelled(signal);
-        }
-        if let Some(end) = self.output_lost() {
-            return end;
-        }
-        let flaky = self.attempts > 1;
-        let as_failure = flaky && self.job.flaky == Some(args::Flaky::Fail);
-        let end = End::Code(if as_failure { FLAKY } else { 0 });
-        self.ended(Outcome::Succeeded, None, end);
-        if flaky {
-            let mut parts = vec![format!("succeeded, but flaky: {}", self.in_all())];
-            if as_failure {
-                parts.push("a failure by --flaky fail: exit 1".to_owned());
-            }
-            match as_failure {
-                true => self.say.error(&self.of(), &parts),
-                false => self.say.line(Sign::Flaky, &self.of(), &parts),
-            }
-            let on_github = github::is_here();
-            let warns = match self.job.flaky {
-                None => on_github,
-                Some(flaky) => flaky != args::Flaky::Pass,
-            };
-            let severity = if as_failure { Severity::Error } else { Severity::Warning };
-            let message = format!("flaky: succeeded on attempt {}, {}", self.of(), self.in_all());
-            if warns && on_github {
-                self.tell_github(severity, &message);
-            } else if warns {
-                self.say.warn(&format!("{} is {message}", self.job.command));
-            }
-        }
-        end
-    }
-
-    fn gave_up(&mut self, attempt: &Attempt, reason: &Reason, rule: Option<String>) -> End {
-        self.decided(Action::Stop, rule.clone(), Some(reason.name()), None);
-        self.publish();
-        if let Some(signal) = self.supervisor.ended_by() {
-            return self.cancelled(signal);
-        }
-        if let Some(trouble) = self.streams.lost().map(str::to_owned) {
-            self.say.warn(&trouble);
-        }
-        let code = ending::code(&attempt.ending);
-        let mut parts = vec![self.what_happened(attempt)];
-        parts.push(match (reason, rule) {
-            (Reason::Stopped(Stop::Rejected), Some(rule)) => format!("not retried: {rule}"),
-            (Reason::Stopped(Stop::Rejected), None) => "not retried".to_owned(),
-            (Reason::Stopped(Stop::RetryAfterTooLong), _) => {
-                let most = human(self.job.limits.retry_after_max());
-                format!("gave up: it asked for a wait of more than --max-retry-after {most}")
-            }
-            (Reason::Stopped(stop), _) => format!("gave up: {stop}"),
-            (Reason::InputLost(why), _) => {
-                format!("gave up: standard input could not be kept for another attempt: {why}")
-            }
-            (Reason::NobodyReads, _) => "gave up: nobody reads standard output".to_owned(),
-            (Reason::Survives, _) => {
-                "gave up: it cannot be killed; is it another user's?".to_owned()
-            }
-        });
-        if self.attempts > 1 {
-            parts.push(self.in_all());
-        }
-        if attempt.ending != Ending::Exit(code.into()) {
-            parts.push(format!("exit {code}"));
-        }
-        let outcome = ending::outcome(&attempt.ending);
-        self.ended(outcome, Some(reason.name()), End::Code(code));
-        match attempt.ending {
-            Ending::Exit(_) | Ending::Signal { .. } => {
-                self.say.line(Sign::Failed, &self.of(), &parts);
-            }
-            _ => self.say.error(&self.of(), &parts),
-        }
-        if self.cut == self.attempts
-            && self.cut > 1
-            && let Some(timeout) = self.job.timeout
-        {
-            let timeout = human(timeout);
-            let hint = format!(
-                "all {} attempts were cut at {timeout}: is --timeout {timeout} too short?",
-                self.cut
-            );
-            self.say.line(Sign::Note, "", &[hint]);
-        }
-        if github::is_here() {
-            self.tell_github(
-                Severity::Error,
-                &format!("attempt {}: {}", self.of(), parts.join("; ")),
-            );
-        }
-        End::Code(code)
-    }
-
-    /// The end of a run whose command wrote what nobody got, if it is one: whatever the command says
-    /// of itself, that is no success.
-    fn output_lost(&mut self) -> Option<End> {
-        let trouble = self.streams.lost()?.to_owned();
-        Some(self.cannot_go_on("output-lost", trouble))
-    }
-
-    /// The end of a run that redial itself cannot go on with.
-    fn cannot_go_on(&mut self, reason: &str, trouble: String) -> End {
-        self.decided(Action::Stop, None, Some(reason), None);
-        let end = End::Code(REFUSED);
-        self.ended(Outcome::Failed, Some(reason), end);
-        let parts = [trouble, format!("exit {REFUSED}")];
-        self.say.error(&self.of(), &parts);
-        if github::is_here() {
-            self.tell_github(Severity::Error, &parts.join("; "));
-        }
-        end
-    }
-
-    fn refused(&mut self, refusal: Refusal) -> End {
-        let reason = Stop::BreakerOpen;
-        self.decided(Action::Stop, None, Some(reason.name()), None);
-        self.publish();
-        let (outcome, code) = match &self.last {
-            Some(last) => (ending::outcome(last), ending::code(last)),
-            None => (Outcome::Refused, REFUSED_BY_BREAKER),
-        };
-        self.ended(outcome, Some(reason.name()), End::Code(code));
-        let mut parts = vec![format!("the breaker is {refusal}")];
-        if self.last.is_none() {
-            parts.push("nothing was run".to_owned());
-        }
-        parts.push(format!("exit {code}"));
-        self.say.error("", &parts);
-        if github::is_here() {
-            self.tell_github(Severity::Error, &parts.join("; "));
-        }
-        End::Code(code)
-    }
-
-    fn cancelled(&mut self, signal: Signal) -> End {
-        self.publish();
-        self.ended(Outcome::Cancelled, Some("signal"), End::Signal(signal));
-        // Whoever pressed a key knows.
-        if !self.supervisor.ended_by_key() {
-            self.say.line(Sign::Note, "", &[format!("ended by {}", short_name(signal))]);
-        }
-        End::Signal(signal)
-    }
-
-    /// Lets out what was held.
-    fn publish(&mut self) {
-        self.supervisor.publish(&mut self.streams);
-    }
-
     /// `8.3s in all, 2.5s of it waiting`
     fn in_all(&self) -> String {
         let all = self.supervisor.clock.now().since(self.call.started());
@@ -609,145 +411,8 @@ impl<'j> Course<'j> {
             None => format!("{}/∞", self.attempts),
         }
     }
-
-    fn note_start(&mut self, pid: Option<u32>) {
-        let (attempt, of) = (self.attempts, attempts_of(&self.job.policy));
-        self.supervisor.log.event(&self.supervisor.clock, || {
-            Event::AttemptStart(AttemptStart { attempt, of, pid })
-        });
-    }
-
-    fn note_end(
-        &mut self,
-        ending: &Ending,
-        judgement: &Judgement,
-        took: Duration,
-        before: Option<Times>,
-    ) {
-        let Some(before) = before else { return };
-        let after = times_of_children();
-        let cancelled = self.supervisor.ended_by().is_some();
-        let job = self.job;
-        let tail =
-            job.rules.watches(Stream::Stderr).then(|| self.streams.watch.tail(Stream::Stderr));
-        let attempt = self.attempts;
-        self.supervisor.log.event(&self.supervisor.clock, || {
-            let (exit, signal) = match ending {
-                Ending::Exit(code) => (Some(*code), None),
-                Ending::Signal { number, name } => {
-                    let name =
-                        if name.is_empty() { number.to_string() } else { (*name).to_owned() };
-                    (None, Some(name))
-                }
-                _ => (None, None),
-            };
-            Event::AttemptEnd(AttemptEnd {
-                attempt,
-                outcome: match judgement.fate {
-                    _ if cancelled => Outcome::Cancelled,
-                    Fate::Success => Outcome::Succeeded,
-                    _ => ending::outcome(ending),
-                },
-                exit,
-                signal,
-                duration_ns: nanos(took),
-                user_ns: nanos(after.user.saturating_sub(before.user)),
-                system_ns: nanos(after.system.saturating_sub(before.system)),
-                stderr_tail: tail,
-            })
-        });
-        self.tell_trouble();
-    }
-
-    fn decided(
-        &mut self,
-        action: Action,
-        rule: Option<String>,
-        reason: Option<&str>,
-        delay: Option<(Duration, DelaySource)>,
-    ) {
-        let attempt = self.attempts;
-        self.supervisor.log.event(&self.supervisor.clock, || {
-            Event::Decided(Decided {
-                attempt,
-                action,
-                rule,
-                reason: reason.map(str::to_owned),
-                delay_ns: delay.map(|(delay, _)| nanos(delay)),
-                delay_source: delay.map(|(_, source)| source),
-            })
-        });
-    }
-
-    fn ended(&mut self, outcome: Outcome, reason: Option<&str>, end: End) {
-        let (attempts, waited, running) = (self.attempts, self.waited, self.running);
-        let all = self.supervisor.clock.now().since(self.call.started());
-        let (exit, signal) = match end {
-            End::Code(code) => (Some(code), None),
-            End::Signal(signal) => (None, Some(short_name(signal).to_owned())),
-        };
-        self.supervisor.log.event(&self.supervisor.clock, || {
-            Event::RunEnd(RunEnd {
-                outcome,
-                reason: reason.map(str::to_owned),
-                attempts,
-                flaky: outcome == Outcome::Succeeded && attempts > 1,
-                exit,
-                signal,
-                waited_ns: nanos(waited),
-                running_ns: nanos(running),
-                duration_ns: nanos(all),
-            })
-        });
-        self.tell_trouble();
-    }
-
-    /// Writes the reports of the run. One that cannot be written harms nobody.
-    pub(super) fn report(&mut self, reports: &[(&Path, report::Format)]) {
-        let Some(collector) = self.supervisor.log.collector.take() else { return };
-        for (path, format) in reports {
-            let text = report::write(&collector.summary(), *format);
-            if let Err(error) = replace_file(path, &text) {
-                let reason = std::io::Error::from(error.kind());
-                self.say.warn(&format!("cannot write the report {}: {reason}", path.display()));
-            }
-        }
-    }
-
-    fn tell_trouble(&mut self) {
-        if let Some(trouble) = self.supervisor.log.trouble() {
-            self.say.warn(&trouble);
-        }
-    }
-
-    fn tell_github(&mut self, severity: Severity, message: &str) {
-        self.say.raw(&github::annotation(severity, &self.job.command, message));
-        if let Err(trouble) = github::summarise(severity, &self.job.command, message) {
-            self.say.warn(&trouble);
-        }
-    }
 }
 
 fn attempts_of(policy: &Policy) -> Attempts {
     policy.attempts().map_or(Attempts::Unlimited(Unlimited::Unlimited), Attempts::Limited)
-}
-
-/// What all children so far have taken of the processors.
-struct Times {
-    user: Duration,
-    system: Duration,
-}
-
-fn times_of_children() -> Times {
-    use nix::sys::resource::{UsageWho, getrusage};
-    use nix::sys::time::{TimeVal, TimeValLike};
-    let time = |time: TimeVal| Duration::from_micros(time.num_microseconds().unsigned_abs());
-    match getrusage(UsageWho::RUSAGE_CHILDREN) {
-        Ok(usage) => Times { user: time(usage.user_time()), system: time(usage.system_time()) },
-        Err(_) => Times { user: Duration::ZERO, system: Duration::ZERO },
-    }
-}
-
-fn nanos(duration: Duration) -> u64 {
-    duration.as_nanos().try_into().unwrap_or(u64::MAX)
 }
