@@ -326,7 +326,7 @@ pub(crate) struct Run {
 
     /// Write what happens, as it happens, one JSON object a line; - is standard output
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Reports")]
-    pub(crate) events: Option<String>,
+    pub(crate) events: Option<PathBuf>,
     /// Write a report at the end: a .json, .md or .xml (JUnit) file; may be repeated
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Reports")]
     pub(crate) report: Vec<PathBuf>,

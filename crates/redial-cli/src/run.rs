@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &args::Run, matches: Option<&ArgMatches>) -> Result
 
 /// Every file has one purpose.
 fn apart(arguments: &args::Run) -> Result<(), Failure> {
-    let events = arguments.events.as_deref().filter(|name| *name != "-").map(Path::new);
+    let events = arguments.events.as_deref().filter(|path| *path != Path::new("-"));
     let reports = arguments.report.iter().map(|path| ("--report", path.as_path()));
     let one = [
         ("--events", events),

@@ -2,7 +2,8 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
 use std::time::Duration;
 
 use redial_policy::Stream;
@@ -40,7 +41,7 @@ impl Log {
     /// A log to a file, or to standard output for `-`, and what is collected for a report.
     pub(super) fn open(
         run: &str,
-        events: Option<&str>,
+        events: Option<&Path>,
         collector: Option<Collector>,
     ) -> Result<Self, String> {
         let sink = events.map(Sink::open).transpose()?;
@@ -76,15 +77,16 @@ impl Log {
 }
 
 impl Sink {
-    fn open(name: &str) -> Result<Self, String> {
-        let to = match name {
-            "-" => Destination::Stdout(Outlet::open(Stream::Stdout)),
+    fn open(path: &Path) -> Result<Self, String> {
+        let name = path.display().to_string();
+        let to = match path.to_str() {
+            Some("-") => Destination::Stdout(Outlet::open(Stream::Stdout)),
             _ => Destination::File(
-                open(name)
+                open(path)
                     .map_err(|reason| format!("--events: cannot write to {name}: {reason}"))?,
             ),
         };
-        Ok(Self { name: name.to_owned(), to, torn: false, trouble: None, told: false })
+        Ok(Self { name, to, torn: false, trouble: None, told: false })
     }
 
     /// One write a line: whoever kills redial between two of them leaves whole lines.
@@ -123,12 +125,13 @@ impl Sink {
 
 /// A pipe that nobody reads is refused, and one that is read too slowly loses lines: the command
 /// waits for neither.
-fn open(name: &str) -> Result<File, String> {
+fn open(path: &Path) -> Result<File, String> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
     options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
-    options.open(name).map_err(|error| match error.raw_os_error() {
-        Some(code) if code == rustix::io::Errno::NXIO.raw_os_error() => {
+    let is_pipe = || path.metadata().is_ok_and(|file| file.file_type().is_fifo());
+    options.open(path).map_err(|error| match error.raw_os_error() {
+        Some(code) if code == rustix::io::Errno::NXIO.raw_os_error() && is_pipe() => {
             "nobody reads from this pipe; start its reader first".to_owned()
         }
         _ => error.to_string(),
