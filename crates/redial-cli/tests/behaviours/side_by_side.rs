@@ -23,14 +23,17 @@ fn side_by_side() {
         Tool::ALL.into_iter().filter(wanted).partition(|tool| tool.path().is_some());
 
     show("", "", tools.iter().map(|tool| tool.name()));
-    let mut passed = vec![0; tools.len()];
+    // Of those that the tool does at all.
+    let mut passed = vec![(0, 0); tools.len()];
     for (number, behaviour) in (1..).zip(&FOURTEEN) {
         let mut cells = Vec::new();
-        for (tool, passed) in tools.iter().zip(&mut passed) {
+        for (tool, (passed, asked)) in tools.iter().zip(&mut passed) {
             let mut stage = Stage::new();
             // A tool may be one that hangs.
             stage.patience = Duration::from_secs(4);
-            cells.push(match (behaviour.check)(*tool, &stage) {
+            let verdict = (behaviour.check)(*tool, &stage);
+            *asked += u32::from(!matches!(verdict, Ok(Verdict::Absent(_))));
+            cells.push(match verdict {
                 Ok(Verdict::Good(remark)) => {
                     *passed += 1;
                     format!("✓ {remark}")
@@ -42,7 +45,8 @@ fn side_by_side() {
         }
         show(&number.to_string(), behaviour.says, cells.iter().map(String::as_str));
     }
-    let passed: Vec<String> = passed.iter().map(|count| format!("{count} of 14")).collect();
+    let passed: Vec<String> =
+        passed.iter().map(|(passed, asked)| format!("{passed} of {asked}")).collect();
     show("", "passed", passed.iter().map(String::as_str));
     if !missing.is_empty() {
         let names: Vec<&str> = missing.iter().map(|tool| tool.name()).collect();
