@@ -122,7 +122,7 @@ pub(crate) enum Verb {
     Run(Box<Run>),
     /// Show the schedule that a policy would sleep; nothing runs
     Plan(Plan),
-    /// Say what is wrong with policies, where, and what would be right
+    /// Say what is wrong with policies or rules, where, and what would be right
     Check(Check),
     /// Say what a diagnostic means, with an example and the fix
     Explain(Explain),
@@ -379,7 +379,7 @@ pub(crate) struct RuleFlags {
 #[cfg(unix)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Stdin {
-    /// A terminal as it is, a file from its start, a pipe again for each attempt; a pipe is read
+    /// A terminal as it is, a file from where it was, a pipe again for each attempt; a pipe is read
     /// ahead, so in a `while read` loop say null
     Auto,
     /// As it is: the next attempt gets what the last one left
@@ -465,7 +465,7 @@ Examples:
 Exit codes: 0 clean, or warnings alone; 1 errors, or warnings with --deny-warnings; 125 a file \
                   cannot be read.")]
 pub(crate) struct Check {
-    /// Files with policies; - is standard input
+    /// Files with policies or rules; - is standard input
     #[arg(value_name = "FILE", required_unless_present = "with", value_hint = clap::ValueHint::FilePath)]
     pub(crate) files: Vec<String>,
     /// A clause to check

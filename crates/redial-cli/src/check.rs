@@ -56,6 +56,7 @@ pub(crate) fn run(check: &Check) -> Result<u8, Failure> {
 struct Summary {
     files: usize,
     policies: usize,
+    sets: usize,
     errors: usize,
     warnings: usize,
     fixed: usize,
@@ -76,11 +77,14 @@ impl Summary {
             0 => String::new(),
             fixed => format!(", {} applied", count(fixed, "fix")),
         };
-        format!(
-            "{} in {}: {found}{fixed}",
-            count(self.policies, "policy"),
-            count(self.files, "file")
-        )
+        let checked = match (self.policies, self.sets) {
+            (policies, 0) => count(policies, "policy"),
+            (0, sets) => format!("{} of rules", count(sets, "set")),
+            (policies, sets) => {
+                format!("{} and {} of rules", count(policies, "policy"), count(sets, "set"))
+            }
+        };
+        format!("{checked} in {}: {found}{fixed}", count(self.files, "file"))
     }
 
     fn exit_code(&self, deny_warnings: bool) -> u8 {
@@ -132,6 +136,7 @@ fn report(
     let found = document.diagnostics();
     summary.files += 1;
     summary.policies += document.policies().len();
+    summary.sets += usize::from(document.is_rules());
     summary.warnings += found.iter().filter(|found| found.is_warning()).count();
     summary.errors += found.iter().filter(|found| !found.is_warning()).count();
     let lines = Lines::new(&source.text);
@@ -142,7 +147,7 @@ fn report(
                 // Standard output is for the fixed text then.
                 if check.fix && is_stream(source) { print_note(&drawn) } else { print(&drawn)? }
             }
-            if document.policies().len() == 0 && found.is_empty() {
+            if document.policies().len() == 0 && found.is_empty() && !document.is_rules() {
                 print_note(&format!("{}: there is no policy in it\n", source.name));
             }
             if let Some(more @ 1..) = found.len().checked_sub(DRAWN_MAX) {

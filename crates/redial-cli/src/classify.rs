@@ -112,7 +112,11 @@ fn words(judgement: &Judgement) -> String {
         Fate::Success => "default: exit:0",
         _ => "default: every failure is retried",
     });
-    words += &format!("  by {}\n", visible(rule));
+    words += &format!(
+        "  {} {}\n",
+        if rule.starts_with("it asked") { "because" } else { "by" },
+        visible(rule)
+    );
     if let Some(delay) = judgement.delay {
         words += &format!("  after {}, as the command asked\n", human(delay));
     }

@@ -630,3 +630,28 @@ fn colours_are_for_terminals_unless_asked_for() {
     let always = redial(&[&["--color", "always"], &arguments[..]].concat());
     assert!(stdout(&always).contains('\u{1b}'));
 }
+
+#[test]
+fn a_file_of_rules_is_checked_too() {
+    let right = "name = 'mine'\n[[rule]]\nretry = 'exit:1'\nbecause = 'it is busy'\n";
+    let folder = folder(&[
+        ("right.toml", right),
+        ("wrong.toml", "nmae = 'x'\n[[rules]]\nretry = 'exit:1'\n"),
+        ("wrong.yaml", "name: mirror\nextends: crul\n"),
+    ]);
+    let output = in_folder(folder.path(), &["check", "right.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    assert!(
+        stderr(&output).contains("1 set of rules in 1 file: no findings"),
+        "{}",
+        stderr(&output)
+    );
+    for name in ["wrong.toml", "wrong.yaml"] {
+        let output = in_folder(folder.path(), &["check", name]);
+        assert_eq!(output.status.code(), Some(1), "{name}: {}", stdout(&output));
+        let fixed = in_folder(folder.path(), &["check", "--fix", name]);
+        assert_eq!(fixed.status.code(), Some(0), "{name}: {}{}", stdout(&fixed), stderr(&fixed));
+    }
+    let fixed = fs::read_to_string(folder.path().join("wrong.toml")).unwrap();
+    assert_eq!(fixed, "name = 'x'\n[[rule]]\nretry = 'exit:1'\n");
+}

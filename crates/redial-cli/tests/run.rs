@@ -576,7 +576,7 @@ fn classify_says_what_run_would_do() {
     assert_eq!(answer["fate"], "retry");
     assert_eq!(answer["delay_ns"], 90_000_000_000u64);
     let too_long = [&asked[..6], &["--max-retry-after", "1min"]].concat();
-    assert!(classified(&too_long).starts_with("stop\n  by it asked for 1min 30s"));
+    assert!(classified(&too_long).starts_with("stop\n  because it asked for 1min 30s"));
     for (arguments, word) in [
         (&["classify"][..], "--exit"),
         (&["classify", "--exit", "256"], "256"),

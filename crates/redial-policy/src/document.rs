@@ -173,12 +173,18 @@ pub struct Document {
     pub(crate) entries: Vec<Entry>,
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) default: Option<String>,
+    pub(crate) is_rules: bool,
 }
 
 impl Document {
     /// The policies, in the order of the text.
     pub fn policies(&self) -> impl ExactSizeIterator<Item = &Entry> {
         self.entries.iter()
+    }
+
+    /// Whether the text is a set of rules, which has no policies.
+    pub fn is_rules(&self) -> bool {
+        self.is_rules
     }
 
     /// Everything there is to say, in the order of the text.
@@ -258,7 +264,7 @@ fn of_trees(roots: &[Node], text: &str, format: Format, notation: Option<Notatio
         && RuleSet::is_one(root)
     {
         let diagnostics = RuleSet::read(text, format).err().unwrap_or_default();
-        return Document { diagnostics, ..Document::default() };
+        return Document { diagnostics, is_rules: true, ..Document::default() };
     }
     let (document, patterns) = (Document::default(), Patterns::default());
     let mut search = Search { text, format, notation, patterns, document };

@@ -107,13 +107,18 @@ impl Action {
 }
 
 impl RuleSet {
-    /// Whether a tree is meant to be one: it has a list of rules or of places to find a delay.
+    /// Whether a tree is meant to be one: it has a list of rules or of places to find a delay, or
+    /// says of itself what only a set does.
     pub(crate) fn is_one(root: &Node) -> bool {
-        let lists = |name: &str| {
-            let field = root.fields().iter().find(|field| field.key == name);
-            field.is_some_and(|field| matches!(field.value.value, Value::List(_)))
-        };
-        !root.has("policies") && (lists("rule") || lists("delay"))
+        const LISTS: [&str; 4] = ["rule", "rules", "delay", "delays"];
+        let fields = root.fields();
+        let is_list = |field: &Field| matches!(field.value.value, Value::List(_));
+        let lists = |field: &Field| LISTS.contains(&field.key.as_str()) && is_list(field);
+        let only_known = || fields.iter().all(|field| TOP.contains(&field.key.as_str()));
+        let says = |name: &str| fields.iter().any(|field| field.key == name);
+        !says("policies")
+            && (fields.iter().any(lists)
+                || (only_known() && (says("extends") || says("otherwise"))))
     }
 
     /// Reads a file of rules.

@@ -111,8 +111,9 @@ fn every_file_is_read_and_decides_what_is_stated_below_it() {
                 RuleSet::read(&text, format).unwrap_or_else(|found| panic!("{text}\n{found:?}"));
             let mut rules = Rules::default();
             rules.set(set);
-            // `exit 28: rules mine: …`
+            // `- exit 28: rules mine: …`
             for line in below {
+                let line = line.strip_prefix("- ").unwrap_or(line);
                 let (ended, label) = line.split_once(": ").expect("an ending and a rule");
                 let judgement = rules.judge(&ending(ended), &mut rules.watch());
                 assert_eq!(judgement.in_full.as_deref(), Some(label), "{text}");

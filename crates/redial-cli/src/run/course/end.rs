@@ -57,7 +57,8 @@ impl Course<'_> {
         let end = End::Code(if as_failure { FLAKY } else { 0 });
         self.ended(Outcome::Succeeded, None, end);
         if flaky {
-            let mut parts = vec![format!("succeeded, but flaky: {}", self.in_all())];
+            let in_all = self.in_all();
+            let mut parts = vec![format!("succeeded, but flaky: {in_all}")];
             if as_failure {
                 parts.push("a failure by --flaky fail: exit 1".to_owned());
             }
@@ -71,7 +72,7 @@ impl Course<'_> {
                 Some(flaky) => flaky != args::Flaky::Pass,
             };
             let severity = if as_failure { Severity::Error } else { Severity::Warning };
-            let message = format!("flaky: succeeded on attempt {}, {}", self.of(), self.in_all());
+            let message = format!("flaky: succeeded on attempt {}, {in_all}", self.of());
             if warns && on_github {
                 self.tell_github(severity, &message);
             } else if warns {
