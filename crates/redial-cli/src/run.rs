@@ -121,12 +121,13 @@ fn apart(arguments: &args::Run) -> Result<(), Failure> {
         ("--breaker", arguments.breaker.as_deref()),
     ];
     let all = one.into_iter().filter_map(|(flag, path)| Some((flag, path?))).chain(reports);
-    let all: Vec<_> =
-        all.map(|(flag, path)| (flag, path, std::path::absolute(path).ok())).collect();
+    let all: Vec<_> = all.map(|(flag, path)| (flag, path, resolved_name(path, 0))).collect();
     let file = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
     for (at, (flag, path, name)) in all.iter().enumerate() {
         for (other, second, second_name) in &all[at + 1..] {
-            if name == second_name || (file(path).is_some() && file(path) == file(second)) {
+            if (name.is_some() && name == second_name)
+                || (file(path).is_some() && file(path) == file(second))
+            {
                 let path = path.display();
                 return Err(Failure::Message(format!(
                     "{flag} and {other} need a file each, and {path} is one"
@@ -135,6 +136,20 @@ fn apart(arguments: &args::Run) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// What a path names in the end, also where nothing is there yet.
+fn resolved_name(path: &Path, links: u32) -> Option<PathBuf> {
+    const LINKS_MAX: u32 = 40;
+    if let Ok(path) = path.canonicalize() {
+        return Some(path);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+    match path.read_link() {
+        Ok(target) if links < LINKS_MAX => resolved_name(&folder.join(target), links + 1),
+        _ => Some(folder.join(path.file_name()?)),
+    }
 }
 
 /// The reports that are to be written, and in what. A folder that is not there is told before

@@ -654,6 +654,11 @@ fn a_script_that_does_not_say_of_what_is_a_shells() {
     fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let output = redial(folder.path(), &["run", "--", "./greet", "you"]);
     assert_eq!(stdout(&output), "hello you\n", "{}", stderr(&output));
+    // A program for another machine is none.
+    let other = folder.path().join("other");
+    fs::write(&other, b"\x7fELF junk\0\0").unwrap();
+    fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    assert_eq!(redial(folder.path(), &["run", "--", "./other"]).status.code(), Some(126));
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     let output = command(folder.path(), &["run", "--", "greet", "me"]).env("PATH", path).output();
     assert_eq!(stdout(&output.unwrap()), "hello me\n");
@@ -664,6 +669,11 @@ fn every_file_has_one_purpose() {
     refused(&["--events", "a.json", "--report", "a.json"], &["--events and --report"]);
     refused(&["--events", "a", "--budget", "./a"], &["--events and --budget"]);
     refused(&["--report", "a.md", "--report", "a.md"], &["--report"]);
+    // Also by names that lead to one place, where nothing is yet.
+    let folder = here();
+    std::os::unix::fs::symlink("x.json", folder.path().join("y")).unwrap();
+    let arguments = ["run", "--events", "y", "--report", "x.json", "--", "true"];
+    assert_eq!(redial(folder.path(), &arguments).status.code(), Some(125));
 }
 
 #[test]

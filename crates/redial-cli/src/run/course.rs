@@ -25,6 +25,7 @@ use crate::args;
 use crate::duration::{compact, human};
 use crate::events::{Action, Attempts, DelaySource, Unlimited};
 use crate::shared::{Admission, Refusal, SharedBreaker, SharedBudget, SharedPermit};
+use crate::text::clip;
 
 /// What is to be run, and how.
 pub(super) struct Job<'a> {
@@ -301,6 +302,7 @@ impl<'j> Course<'j> {
             Err(reason) => self.say.warn(&format!("REDIAL_CONTROL: {reason}")),
         }
         if let Some(found) = &judgement.bad_delay {
+            let found = clip(found, 60);
             self.say.warn(&format!("--delay-from found `{found}`, which is not a duration"));
         }
         let verdict = match (judgement.fate, judgement.delay) {

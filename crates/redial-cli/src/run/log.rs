@@ -20,7 +20,7 @@ pub(super) struct Log {
 }
 
 /// How long a line may take. The command does not wait for whoever reads it.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_millis(100);
 
 struct Sink {
     name: String,

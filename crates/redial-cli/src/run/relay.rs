@@ -182,7 +182,8 @@ impl Relay {
 
     /// Whether all that the command itself wrote has gone its way.
     pub(super) fn is_paid(&self) -> bool {
-        self.is_over() || (self.owed == 0 && self.written >= self.pending.len())
+        let held = matches!(self.source, Source::Store { .. });
+        self.is_over() || (self.owed == 0 && !held && self.written >= self.pending.len())
     }
 
     /// Whether nothing comes any more.

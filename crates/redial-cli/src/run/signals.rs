@@ -19,8 +19,17 @@ const FATAL: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Sig
 
 /// What ends redial as well, by a clock or a limit that it has got from somebody. To the command it
 /// is a TERM.
-const ALARMS: [Signal; 5] =
-    [Signal::SIGALRM, Signal::SIGVTALRM, Signal::SIGPROF, Signal::SIGXCPU, Signal::SIGIO];
+const ALARMS: &[Signal] = &[
+    Signal::SIGALRM,
+    Signal::SIGVTALRM,
+    Signal::SIGPROF,
+    Signal::SIGXCPU,
+    Signal::SIGIO,
+    #[cfg(target_os = "linux")]
+    Signal::SIGPWR,
+    #[cfg(target_os = "linux")]
+    Signal::SIGSTKFLT,
+];
 
 /// What else redial does not leave to the system's default.
 const OTHERS: [Signal; 6] = [
@@ -33,7 +42,7 @@ const OTHERS: [Signal; 6] = [
 ];
 
 fn watched() -> impl Iterator<Item = Signal> {
-    FATAL.into_iter().chain(ALARMS).chain(OTHERS)
+    FATAL.into_iter().chain(ALARMS.iter().copied()).chain(OTHERS)
 }
 
 /// A signal that came, and from where.

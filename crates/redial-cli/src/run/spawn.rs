@@ -65,7 +65,7 @@ impl Command {
         match posix_spawnp(program, &actions, &attributes, &self.words, &environment) {
             // A script that does not say of what: a shell's, as for every shell.
             Err(Errno::ENOEXEC) => {
-                let script = found(program).ok_or(Errno::ENOEXEC)?;
+                let script = found(program).filter(|file| is_text(file)).ok_or(Errno::ENOEXEC)?;
                 let shell = c"/bin/sh".to_owned();
                 let words = [shell.clone(), script].into_iter();
                 let words: Vec<_> = words.chain(self.words[1..].iter().cloned()).collect();
@@ -86,6 +86,15 @@ fn found(program: &CStr) -> Option<CString> {
     let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
     let file = files.find(|file| nix::unistd::access(file, AccessFlags::X_OK).is_ok())?;
     CString::new(file.into_os_string().into_vec()).ok()
+}
+
+/// Whether a file begins as text does: a program for another machine is none.
+fn is_text(file: &CStr) -> bool {
+    use std::io::Read;
+    let mut start = [0; 128];
+    let read = std::fs::File::open(OsStr::from_bytes(file.to_bytes()))
+        .and_then(|mut file| file.read(&mut start));
+    read.is_ok_and(|length| !start[..length].contains(&0))
 }
 
 /// What redial tells the command. An outer redial's words are not for it.

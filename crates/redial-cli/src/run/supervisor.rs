@@ -193,12 +193,16 @@ impl Supervisor {
         false
     }
 
-    /// Until what was held has come out, or whoever asked us to end has waited for long enough.
-    pub(super) fn publish(&mut self, streams: &mut Streams) {
+    /// Until what was held has come out, or it is too late: for the run, or for whoever asked us to
+    /// end.
+    pub(super) fn publish(&mut self, streams: &mut Streams, deadline: Option<Time>) {
         streams.publish();
+        let late = deadline.map(|at| at.max(self.clock.now()).after(self.kill_after));
         while !streams.are_over() && !self.insists() {
-            let until = self.ended_by.map(|ended| ended.at.after(self.patience(ended)));
+            let ended = self.ended_by.map(|ended| ended.at.after(self.patience(ended)));
+            let until = earlier(ended, late);
             if until.is_some_and(|until| until <= self.clock.now()) {
+                streams.give_up();
                 break;
             }
             self.turn(Some(streams), until);

@@ -201,7 +201,8 @@ impl Course<'_> {
 
     /// Lets out what was held.
     pub(super) fn publish(&mut self) {
-        self.supervisor.publish(&mut self.streams);
+        let deadline = self.call.deadline(&self.job.limits);
+        self.supervisor.publish(&mut self.streams, deadline);
     }
 
     fn tell_github(&mut self, severity: Severity, message: &str) {
