@@ -1,0 +1,85 @@
+//! How long messages take.
+
+use std::time::Duration;
+
+use redial_core::Random;
+
+use crate::chance::normal;
+
+/// How long a message takes: normally distributed.
+///
+/// ```
+/// use core::time::Duration;
+/// use redial_sim::Latency;
+///
+/// let latency = Latency { mean: Duration::from_micros(250), spread: Duration::from_micros(20) };
+/// assert_eq!(Latency::millis(20, 4).mean, Duration::from_millis(20));
+/// # let _ = latency;
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Latency {
+    /// The mean.
+    pub mean: Duration,
+    /// The standard deviation.
+    pub spread: Duration,
+}
+
+impl Latency {
+    /// Mean and standard deviation in milliseconds.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_sim::Latency;
+    /// assert_eq!(Latency::millis(10, 2).spread, Duration::from_millis(2));
+    /// ```
+    pub const fn millis(mean: u64, spread: u64) -> Self {
+        Self { mean: Duration::from_millis(mean), spread: Duration::from_millis(spread) }
+    }
+}
+
+/// A latency ready to be drawn, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draw {
+    mean: f64,
+    spread: f64,
+    /// Whether the sum of two hops is as good as normal. A hop is folded at zero, so two of them
+    /// are not; but where zero is five deviations away, one hop in three million is.
+    sums_are_normal: bool,
+}
+
+impl Draw {
+    pub(super) fn new(latency: Latency) -> Self {
+        let (mean, spread) = (latency.mean.as_nanos() as f64, latency.spread.as_nanos() as f64);
+        Self { mean, spread, sums_are_normal: mean >= 5.0 * spread }
+    }
+
+    /// One hop: |Normal(mean, spread)|.
+    #[inline]
+    pub(super) fn hop(&self, random: &mut impl Random) -> u64 {
+        whole(self.mean + self.spread * normal(random))
+    }
+
+    /// Two hops, in one draw where that is the same.
+    #[inline]
+    pub(super) fn two_hops(&self, random: &mut impl Random) -> u64 {
+        if self.sums_are_normal {
+            let spread = self.spread * core::f64::consts::SQRT_2;
+            whole(2.0 * self.mean + spread * normal(random))
+        } else {
+            self.hop(random).saturating_add(self.hop(random))
+        }
+    }
+
+    /// A round trip: Normal(mean, spread), but at least a twentieth of the mean.
+    #[inline]
+    pub(super) fn round_trip(&self, random: &mut impl Random) -> u64 {
+        whole((self.mean + self.spread * normal(random)).max(0.05 * self.mean))
+    }
+}
+
+/// To the nearest nanosecond; what is too large saturates.
+#[inline]
+fn whole(nanos: f64) -> u64 {
+    // Through a signed number, which is one instruction.
+    (nanos.abs() + 0.5) as i64 as u64
+}

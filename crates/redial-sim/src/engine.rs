@@ -1,0 +1,236 @@
+//! The engine: one pending event per client, the earliest first.
+//!
+//! An event is one 64-bit key, its time above its client, so that ordering two events is comparing
+//! two numbers, and equal times are ordered by client. What happens next to a client takes the
+//! place of what just happened to it at the top of the heap. Nothing is allocated per event.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use crate::invalid::Invalid;
+
+/// What is simulated: given what happens now, what happens next to the same client.
+///
+/// Time is counted in ticks of whatever length the model likes; the models of this crate count
+/// nanoseconds.
+///
+/// ```
+/// use redial_sim::engine::{Bounds, Ended, Engine, Event, Model};
+///
+/// /// Every client ticks once a second, three times.
+/// struct Clocks(Vec<u32>);
+///
+/// impl Model for Clocks {
+///     fn event(&mut self, client: u32, now: u64) -> Event {
+///         let ticks = &mut self.0[client as usize];
+///         *ticks += 1;
+///         let next = (*ticks < 3).then_some(now + 1_000_000_000);
+///         Event { kind: 0, next }
+///     }
+/// }
+///
+/// let mut clocks = Clocks(vec![0; 5]);
+/// let mut engine = Engine::new(5, Bounds::DEFAULT)?;
+/// let run = engine.run(&mut clocks, |_| 0, |_, _, _| {});
+/// assert_eq!((run.ended, run.events), (Ended::Quiet, 15));
+/// # Ok::<(), redial_sim::Invalid>(())
+/// ```
+pub trait Model {
+    /// The pending event of `client` happens `now`.
+    fn event(&mut self, client: u32, now: u64) -> Event;
+}
+
+/// What happened, and when something happens next to the same client.
+///
+/// ```
+/// use redial_sim::engine::Event;
+/// let last = Event { kind: 1, next: None };
+/// assert_eq!(last.next, None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Event {
+    /// The model's own number for what happened. It goes to the observer.
+    pub kind: u8,
+    /// The tick of the client's next event, or nothing if it is done. A tick in the past means now.
+    pub next: Option<u64>,
+}
+
+/// How far a run may go. Nothing runs for ever.
+///
+/// ```
+/// use redial_sim::engine::Bounds;
+/// let bounds = Bounds { events: 1000, ..Bounds::DEFAULT };
+/// assert_eq!(bounds.clients, 4_194_304);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Bounds {
+    /// Events of one run.
+    pub events: u64,
+    /// The last tick at which an event may happen. Of the 64 bits of a key, the clients' numbers
+    /// take what they need; where what is left is less than this, that is the bound.
+    pub ticks: u64,
+    /// Clients, each of which has one pending event at most, and so the memory of a run. At most
+    /// 16777216.
+    pub clients: u32,
+}
+
+impl Bounds {
+    /// A hundred million events, any time, four million clients.
+    ///
+    /// ```
+    /// assert_eq!(redial_sim::engine::Bounds::DEFAULT.events, 100_000_000);
+    /// ```
+    pub const DEFAULT: Self = Self { events: 100_000_000, ticks: u64::MAX, clients: 1 << 22 };
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// How a run ended.
+///
+/// ```
+/// use redial_sim::engine::Ended;
+/// assert!(Ended::Quiet.is_complete());
+/// assert!(!Ended::Events.is_complete());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ended {
+    /// Every client is done.
+    Quiet,
+    /// The bound on events was reached, and events were pending.
+    Events,
+    /// What was left to happen lay beyond the bound on time.
+    Time,
+}
+
+impl Ended {
+    /// Whether what was counted is all there was to count.
+    ///
+    /// ```
+    /// assert!(!redial_sim::engine::Ended::Time.is_complete());
+    /// ```
+    pub const fn is_complete(self) -> bool {
+        matches!(self, Self::Quiet)
+    }
+}
+
+/// What the engine itself knows of a run.
+///
+/// ```
+/// use redial_sim::engine::{Bounds, Engine, Event, Model};
+///
+/// struct Once;
+/// impl Model for Once {
+///     fn event(&mut self, _: u32, _: u64) -> Event {
+///         Event { kind: 0, next: None }
+///     }
+/// }
+/// let run = Engine::new(3, Bounds::DEFAULT)?.run(&mut Once, |client| client.into(), |_, _, _| {});
+/// assert_eq!((run.events, run.last_tick), (3, 2));
+/// # Ok::<(), redial_sim::Invalid>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EngineRun {
+    /// How it ended.
+    pub ended: Ended,
+    /// How many events happened.
+    pub events: u64,
+    /// When the last of them did.
+    pub last_tick: u64,
+}
+
+/// The events of one run after another, in memory that is allocated once.
+///
+/// See [`Model`] for an example.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    pending: BinaryHeap<Reverse<u64>>,
+    clients: u32,
+    client_bits: u32,
+    bounds: Bounds,
+}
+
+impl Engine {
+    /// An engine for so many clients.
+    ///
+    /// ```
+    /// use redial_sim::engine::{Bounds, Engine};
+    /// assert_eq!(
+    ///     Engine::new(0, Bounds::DEFAULT).unwrap_err().to_string(),
+    ///     "clients: 0 is out of range; use 1 to 4194304",
+    /// );
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// No clients, or more than the bounds allow.
+    pub fn new(clients: u32, bounds: Bounds) -> Result<Self, Invalid> {
+        let most = bounds.clients.min(CLIENTS_MAX);
+        if clients == 0 || clients > most {
+            return Err(Invalid::new("clients", clients, 1, most));
+        }
+        // Numbers from 0 to clients − 1.
+        let client_bits = u32::BITS - (clients - 1).leading_zeros();
+        let bounds = Bounds { ticks: bounds.ticks.min(u64::MAX >> client_bits), ..bounds };
+        Ok(Self { pending: BinaryHeap::new(), clients, client_bits, bounds })
+    }
+
+    /// Runs `model` until all clients are done or a bound is reached. `start` is the tick of a
+    /// client's first event; `observe` is told of each event's tick, client and kind, in order.
+    ///
+    /// See [`Model`] for an example.
+    pub fn run(
+        &mut self,
+        model: &mut impl Model,
+        start: impl FnMut(u32) -> u64,
+        mut observe: impl FnMut(u64, u32, u8),
+    ) -> EngineRun {
+        let mut beyond = self.begin(start);
+        let client_mask = (1 << self.client_bits) - 1;
+        let (mut events, mut last_tick) = (0, 0);
+        while let Some(mut top) = self.pending.peek_mut() {
+            if events == self.bounds.events {
+                PeekMut::pop(top);
+                return EngineRun { ended: Ended::Events, events, last_tick };
+            }
+            let Reverse(key) = *top;
+            let (now, client) = (key >> self.client_bits, key & client_mask);
+            let Event { kind, next } = model.event(client as u32, now);
+            observe(now, client as u32, kind);
+            (events, last_tick) = (events + 1, now);
+            match next.map(|next| next.max(now)) {
+                Some(next) if next <= self.bounds.ticks => {
+                    *top = Reverse(next << self.client_bits | client);
+                }
+                next => {
+                    beyond |= next.is_some();
+                    PeekMut::pop(top);
+                }
+            }
+        }
+        let ended = if beyond { Ended::Time } else { Ended::Quiet };
+        EngineRun { ended, events, last_tick }
+    }
+
+    /// Every client's first event; whether one of them is beyond the bound on time.
+    fn begin(&mut self, mut start: impl FnMut(u32) -> u64) -> bool {
+        let mut beyond = false;
+        let mut keys = std::mem::take(&mut self.pending).into_vec();
+        keys.clear();
+        keys.extend((0..self.clients).filter_map(|client| {
+            let tick = start(client);
+            beyond |= tick > self.bounds.ticks;
+            let key = || Reverse(tick << self.client_bits | u64::from(client));
+            (tick <= self.bounds.ticks).then(key)
+        }));
+        self.pending = keys.into();
+        beyond
+    }
+}
+
+/// More than this many numbers would leave a nanosecond clock less than 18 minutes.
+const CLIENTS_MAX: u32 = 1 << 24;

@@ -1,0 +1,46 @@
+//! A caller's mistake, with the values in it.
+
+use std::fmt;
+
+/// A setting that a simulation cannot have. Its text names the setting, the value and what is
+/// allowed.
+///
+/// ```
+/// use redial_core::Policy;
+/// use redial_sim::Contention;
+///
+/// let invalid = Contention::occ(0).run(&Policy::DEFAULT).unwrap_err();
+/// assert_eq!(invalid.to_string(), "clients: 0 is out of range; use 1 to 4194304");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Invalid {
+    setting: &'static str,
+    value: u32,
+    least: u32,
+    most: u32,
+}
+
+impl Invalid {
+    pub(crate) const fn new(setting: &'static str, value: u32, least: u32, most: u32) -> Self {
+        Self { setting, value, least, most }
+    }
+
+    /// The setting's name: `clients`, `trials` or `threads`.
+    ///
+    /// ```
+    /// use redial_sim::engine::{Bounds, Engine};
+    /// assert_eq!(Engine::new(0, Bounds::DEFAULT).unwrap_err().setting(), "clients");
+    /// ```
+    pub const fn setting(&self) -> &'static str {
+        self.setting
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { setting, value, least, most } = self;
+        write!(f, "{setting}: {value} is out of range; use {least} to {most}")
+    }
+}
+
+impl std::error::Error for Invalid {}

@@ -1,0 +1,53 @@
+//! What a retry policy does to a crowd of clients.
+//!
+//! A policy is written for one call, and its effect is on all of them: a delay that spreads ten
+//! clients well starves two hundred. This crate lets the crowd run, in simulated time, and every
+//! delay in it is decided by [`redial_core::Call`], the code that decides in production.
+//!
+//! ```
+//! use core::time::Duration;
+//! use redial_core::{Backoff, Policy};
+//! use redial_sim::Contention;
+//!
+//! const PLAIN: Policy = Backoff::exponential(Duration::from_millis(10))
+//!     .max(Duration::from_secs(2))
+//!     .unlimited();
+//! const JITTERED: Policy = PLAIN.backoff().full_jitter().unlimited();
+//!
+//! // Twenty clients write to one record of a database with optimistic concurrency control.
+//! let scenario = Contention::occ(20).trials(100).seed(7);
+//! let plain = scenario.run(&PLAIN)?;
+//! let jittered = scenario.run(&JITTERED)?;
+//!
+//! let results = jittered.results().unwrap();
+//! assert!((results.calls.mean - 100.0).abs() < 3.0); // five writes for each that succeeds
+//!
+//! let change = jittered.against(&plain).unwrap(); // on the same random numbers
+//! assert!(change.time_ms.mean < -10_000.0); // ten seconds sooner
+//! assert!(change.time_ms.mean + change.time_ms.ci95 < 0.0); // and that is no accident
+//! # Ok::<(), redial_sim::Invalid>(())
+//! ```
+//!
+//! # Promises
+//!
+//! The same seed gives the same result, bit for bit, on any number of threads and on any platform
+//! that computes in IEEE 754 doubles: [`Run::digest`] proves it. No clock is read and no number is
+//! drawn that does not come from the seed. No run is without an end: see [`engine::Bounds`]. A run
+//! that reaches a bound has no results, only what it has seen so far: see [`Cut`].
+#![forbid(unsafe_code)]
+
+pub mod chance;
+mod contention;
+mod digest;
+mod elementary;
+pub mod engine;
+mod estimate;
+mod invalid;
+mod results;
+mod trials;
+
+pub use crate::contention::{Contention, Latency, Rules};
+pub use crate::digest::Digest;
+pub use crate::estimate::{Estimate, Share};
+pub use crate::invalid::Invalid;
+pub use crate::results::{Comparison, Cut, Results, Run, Trial};
