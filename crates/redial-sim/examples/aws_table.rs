@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds = begun.elapsed().as_secs_f64();
     println!("largest difference: calls {worst_calls:.2}%, time {worst_time:.2}%");
     println!(
-        "{:.1} million events, which stand for twice as many of the reference's, in {seconds:.2} s \
+        "{:.1} million events, each of which stands for four of the reference's, in {seconds:.2} s \
          on {threads} threads: {:.1} million/s",
         events as f64 / 1e6,
         events as f64 / 1e6 / seconds,

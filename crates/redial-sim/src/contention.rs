@@ -296,7 +296,7 @@ impl Contention {
     fn trial(&self, engine: &mut Engine, model: &mut impl Contest, index: u32) -> Trial {
         let mut seeds = SplitMix64::new(trial_seed(self.seed, index.into()));
         let spread = u64::try_from(self.start_spread.as_nanos()).unwrap_or(u64::MAX);
-        model.clear();
+        model.clear(&mut seeds);
         let mut digest = Digest::new();
         let start = |_| {
             let start = uniform(spread, &mut seeds);
@@ -320,7 +320,7 @@ impl Contention {
 /// A model of contention, to be used for one trial after another.
 trait Contest: Model {
     /// Back to the beginning, without clients.
-    fn clear(&mut self);
+    fn clear(&mut self, seeds: &mut SplitMix64);
 
     /// One more client, which starts then; the tick of its first event.
     fn enter(&mut self, start: u64, seeds: &mut SplitMix64) -> u64;

@@ -19,14 +19,26 @@ pub(crate) const fn exp(x: f64) -> f64 {
     let k = (x / LN_2 - 0.5) as i64;
     let r = (x - k as f64 * LN_2_HIGH) - k as f64 * LN_2_LOW;
     // eʳ by its series, the smallest terms first; the term of r¹⁵ is below 2⁻⁵⁶.
-    let mut sum = 1.0;
-    let mut n = 14;
+    let mut sum = 0.0;
+    let mut n = INVERSE_FACTORIALS.len();
     while n > 0 {
-        sum = 1.0 + sum * r / n as f64;
         n -= 1;
+        sum = sum * r + INVERSE_FACTORIALS[n];
     }
     sum * f64::from_bits(((1023 + k) as u64) << 52)
 }
+
+/// 1/n!
+const INVERSE_FACTORIALS: [f64; 15] = {
+    let mut inverse = [1.0; 15];
+    let (mut n, mut factorial) = (1, 1u64);
+    while n < inverse.len() {
+        factorial *= n as u64;
+        inverse[n] = 1.0 / factorial as f64;
+        n += 1;
+    }
+    inverse
+};
 
 /// The natural logarithm of a normal, positive number.
 pub(crate) const fn ln(x: f64) -> f64 {

@@ -155,7 +155,7 @@ impl Run {
     /// ```
     /// # use redial_core::Policy; use redial_sim::Contention;
     /// let run = Contention::occ(1).trials(4).run(&Policy::DEFAULT)?;
-    /// assert_eq!(run.events(), 8); // a read and a write each
+    /// assert_eq!(run.events(), 4); // a write each
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub fn events(&self) -> u64 {

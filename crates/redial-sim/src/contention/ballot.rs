@@ -65,7 +65,7 @@ impl<'p, S: Schedule> Ballot<'p, S> {
 impl<S: Schedule> Model for Ballot<'_, S> {
     #[inline]
     fn event(&mut self, number: u32, now: u64) -> Event {
-        let Crowd { clients, tally, .. } = &mut self.crowd;
+        let Crowd { clients, tally, jitter, .. } = &mut self.crowd;
         let client = &mut clients[number as usize];
         let proposal = &mut client.state;
         let (is_promised, round_trip) = (proposal.is_promised, proposal.round_trip);
@@ -86,7 +86,7 @@ impl<S: Schedule> Model for Ballot<'_, S> {
             proposal.is_promised = true;
             return Event { kind: BEGUN, next: Some(now.saturating_add(round_trip)) };
         }
-        let Some(delay) = client.failed(reply) else {
+        let Some(delay) = client.failed(reply, jitter.of(number)) else {
             return tally.give_up(reply);
         };
         let round_trip = self.round_trip.round_trip(&mut client.network);
@@ -96,8 +96,8 @@ impl<S: Schedule> Model for Ballot<'_, S> {
 }
 
 impl<S: Schedule> Contest for Ballot<'_, S> {
-    fn clear(&mut self) {
-        self.crowd.clear();
+    fn clear(&mut self, seeds: &mut SplitMix64) {
+        self.crowd.clear(seeds);
         (self.promised, self.epoch, self.opened) = (NO_BALLOT, 0, 0);
     }
 

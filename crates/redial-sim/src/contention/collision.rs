@@ -63,9 +63,9 @@ impl<'p, S: Schedule> Collision<'p, S> {
 
 impl<S: Schedule> Model for Collision<'_, S> {
     #[inline]
-    fn event(&mut self, client: u32, now: u64) -> Event {
-        let Crowd { clients, tally, .. } = &mut self.crowd;
-        let client = &mut clients[client as usize];
+    fn event(&mut self, number: u32, now: u64) -> Event {
+        let Crowd { clients, tally, jitter, .. } = &mut self.crowd;
+        let client = &mut clients[number as usize];
         let Pending::End { started, met } = client.state else {
             let round_trip = self.round_trip.round_trip(&mut client.network);
             let end = now.saturating_add(round_trip.saturating_mul(2));
@@ -78,7 +78,7 @@ impl<S: Schedule> Model for Collision<'_, S> {
             return tally.commit(now);
         }
         client.state = Pending::Start;
-        match client.failed(now) {
+        match client.failed(now, jitter.of(number)) {
             Some(delay) => Event { kind: REFUSED, next: Some(now.saturating_add(delay)) },
             None => tally.give_up(now),
         }
@@ -86,8 +86,8 @@ impl<S: Schedule> Model for Collision<'_, S> {
 }
 
 impl<S: Schedule> Contest for Collision<'_, S> {
-    fn clear(&mut self) {
-        self.crowd.clear();
+    fn clear(&mut self, seeds: &mut SplitMix64) {
+        self.crowd.clear(seeds);
         self.channel = Channel::default();
     }
 

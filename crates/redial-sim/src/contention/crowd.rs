@@ -41,13 +41,12 @@ impl Tally {
     }
 }
 
-/// One client. Its network and its jitter have a stream of words each, so that another policy,
-/// which draws more or fewer words, meets the same network.
+/// One client. Its network has a stream of words of its own, so that another policy, which draws
+/// more or fewer words, meets the same network.
 #[derive(Debug)]
 pub(super) struct Client<'p, S, T> {
     pub(super) call: Call<&'p Policy<S>>,
     pub(super) network: SplitMix64,
-    pub(super) jitter: SplitMix64,
     /// What the contest knows of it.
     pub(super) state: T,
 }
@@ -55,12 +54,31 @@ pub(super) struct Client<'p, S, T> {
 impl<S: Schedule, T> Client<'_, S, T> {
     /// The attempt failed, as the client learns at `now`: how long it waits, unless it gives up.
     #[inline]
-    pub(super) fn failed(&mut self, now: u64) -> Option<u64> {
+    pub(super) fn failed(&mut self, now: u64, jitter: Jitter) -> Option<u64> {
         let now = Time::from_nanos(now);
-        match self.call.failed(now, || Verdict::Retry, &mut self.jitter) {
+        let mut words = jitter.of_retry(self.call.failures());
+        match self.call.failed(now, || Verdict::Retry, &mut words) {
             Decision::Wait(delay) => Some(nanos(delay)),
             Decision::Stop(_) => None,
         }
+    }
+}
+
+/// Where the words of a delay come from: a stream of its own for each retry of each client. It is
+/// not kept but made when it is needed, so that it takes no room, and so that a policy that draws
+/// two words for a delay leaves the next delay of the same client its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Jitter(u64);
+
+impl Jitter {
+    #[inline]
+    pub(super) const fn of(self, client: u32) -> Self {
+        Self(self.0.wrapping_add((client as u64) << 32))
+    }
+
+    #[inline]
+    const fn of_retry(self, failures: u32) -> SplitMix64 {
+        SplitMix64::new(self.0.wrapping_add(failures as u64))
     }
 }
 
@@ -74,16 +92,19 @@ fn nanos(delay: Duration) -> u64 {
 #[derive(Debug)]
 pub(super) struct Crowd<'p, S, T> {
     policy: &'p Policy<S>,
+    pub(super) jitter: Jitter,
     pub(super) clients: Vec<Client<'p, S, T>>,
     pub(super) tally: Tally,
 }
 
 impl<'p, S, T> Crowd<'p, S, T> {
     pub(super) fn new(policy: &'p Policy<S>) -> Self {
-        Self { policy, clients: Vec::new(), tally: Tally::default() }
+        Self { policy, jitter: Jitter(0), clients: Vec::new(), tally: Tally::default() }
     }
 
-    pub(super) fn clear(&mut self) {
+    /// No clients yet, and new chance for those to come.
+    pub(super) fn clear(&mut self, seeds: &mut SplitMix64) {
+        self.jitter = Jitter(seeds.word());
         self.clients.clear();
         self.tally = Tally::default();
     }
@@ -96,9 +117,9 @@ impl<'p, S, T> Crowd<'p, S, T> {
         seeds: &mut SplitMix64,
     ) -> &mut Client<'p, S, T> {
         let call = self.policy.start(Time::from_nanos(start));
-        let [network, jitter] = [(); 2].map(|()| SplitMix64::new(seeds.word()));
+        let network = SplitMix64::new(seeds.word());
         let index = self.clients.len();
-        self.clients.push(Client { call, network, jitter, state });
+        self.clients.push(Client { call, network, state });
         &mut self.clients[index]
     }
 }
