@@ -1,5 +1,6 @@
 //! Events per second of `occ` beside a bare loop over the same kind of heap, which does nothing at
-//! an event but choose the time of the next one.
+//! an event but choose the time of the next one. An event of `occ` is a whole attempt: two arrivals
+//! at the server, four hops, and a decision of the policy.
 //!
 //! `cargo run --release -p redial-sim --example event_rate`
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
