@@ -18,10 +18,10 @@ use self::crowd::{Crowd, Tally};
 use self::occ::Occ;
 use crate::chance::{trial_seed, uniform};
 use crate::digest::Digest;
-use crate::engine::{Bounds, Engine, Model};
+use crate::engine::{Engine, Model};
+use crate::experiment::{Experiment, experiment_settings};
 use crate::invalid::Invalid;
 use crate::results::{Run, Trial};
-use crate::trials;
 
 /// What decides between the clients.
 ///
@@ -53,22 +53,15 @@ pub enum Rules {
 /// assert!((results.committed.mean - 0.27).abs() < 0.02); // no: one in four
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 #[must_use = "a scenario does nothing until it is run"]
 pub struct Contention {
     rules: Rules,
     clients: u32,
     latency: Latency,
     start_spread: Duration,
-    trials: u32,
-    threads: u32,
-    seed: u64,
-    bounds: Bounds,
+    experiment: Experiment,
 }
-
-/// So that the results of all trials fit in memory, however many are asked for.
-const TRIALS_MAX: u32 = 1_000_000;
-const THREADS_MAX: u32 = 1024;
 
 impl Contention {
     /// The server of AWS's study of backoff (Brooker, 2015), which holds a version. A client reads
@@ -132,10 +125,7 @@ impl Contention {
             clients,
             latency,
             start_spread: Duration::ZERO,
-            trials: 500,
-            threads: 1,
-            seed: 1,
-            bounds: Bounds::DEFAULT,
+            experiment: Experiment::new(500),
         }
     }
 
@@ -165,61 +155,7 @@ impl Contention {
         self
     }
 
-    /// How many trials, 500 unless set, a million at most.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Contention;
-    /// assert_eq!(
-    ///     Contention::occ(1).trials(0).run(&Policy::DEFAULT).unwrap_err().to_string(),
-    ///     "trials: 0 is out of range; use 1 to 1000000",
-    /// );
-    /// ```
-    pub const fn trials(mut self, trials: u32) -> Self {
-        self.trials = trials;
-        self
-    }
-
-    /// How many threads share the trials, one unless set. It changes nothing but the time it takes.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Contention;
-    /// let scenario = Contention::ballot(5).trials(30);
-    /// let (one, two) = (scenario.run(&Policy::DEFAULT)?, scenario.threads(2).run(&Policy::DEFAULT)?);
-    /// assert_eq!(one.trials(), two.trials());
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn threads(mut self, threads: u32) -> Self {
-        self.threads = threads;
-        self
-    }
-
-    /// Where all chance comes from, 1 unless set.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Contention;
-    /// let scenario = Contention::occ(5).trials(3);
-    /// let (one, two) = (scenario.run(&Policy::DEFAULT)?, scenario.seed(2).run(&Policy::DEFAULT)?);
-    /// assert_ne!(one.digest(), two.digest());
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
-    /// How far each trial may go. A tick is a nanosecond.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::{Contention, engine::{Bounds, Ended}};
-    /// let second = Bounds { ticks: 1_000_000_000, ..Bounds::DEFAULT };
-    /// let cut = Contention::occ(500).bounds(second).run(&Policy::DEFAULT)?.results().unwrap_err();
-    /// assert_eq!(cut.bound, Ended::Time);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn bounds(mut self, bounds: Bounds) -> Self {
-        self.bounds = bounds;
-        self
-    }
+    experiment_settings!("Contention::occ(5)");
 
     /// What decides between the clients.
     ///
@@ -241,12 +177,13 @@ impl Contention {
     }
 
     pub(crate) const fn trial_count(&self) -> u32 {
-        self.trials
+        self.experiment.trials
     }
 
     /// Whether trial *i* of both has the same crowd in it.
     pub(crate) fn same_draws(&self, other: &Self) -> bool {
-        Self { threads: 1, ..*self } == Self { threads: 1, ..*other }
+        let crowd = |one: &Self| (one.rules, one.clients, one.latency, one.start_spread);
+        crowd(self) == crowd(other) && self.experiment.same_draws(&other.experiment)
     }
 
     /// Runs all trials under `policy`, which decides through [`redial_core::Call`] as it does
@@ -267,14 +204,9 @@ impl Contention {
     ///
     /// No clients, trials or threads, or too many of them.
     pub fn run<S: Schedule + Sync>(&self, policy: &Policy<S>) -> Result<Run, Invalid> {
-        let engine = Engine::new(self.clients, self.bounds)?;
-        for (name, value, most) in
-            [("trials", self.trials, TRIALS_MAX), ("threads", self.threads, THREADS_MAX)]
-        {
-            if value == 0 || value > most {
-                return Err(Invalid::new(name, value, 1, most));
-            }
-        }
+        let engine = Engine::new(self.clients, self.experiment.bounds)?;
+        self.experiment.check()?;
+        let engine = engine.watch(self.experiment.watch);
         let trials = match self.rules {
             Rules::Occ => self.run_as(engine, || Occ::new(policy, self.latency)),
             Rules::Collision => self.run_as(engine, || Collision::new(policy, self.latency)),
@@ -284,17 +216,15 @@ impl Contention {
     }
 
     fn run_as<M: Contest>(&self, engine: Engine, model: impl Fn() -> M + Sync) -> Vec<Trial> {
-        trials::run(
-            self.trials,
-            self.threads,
+        self.experiment.run(
             || (engine.clone(), model()),
             |(engine, model), index| self.trial(engine, model, index),
-            |trial| !trial.ended.is_complete(),
+            |trial| trial.ended,
         )
     }
 
     fn trial(&self, engine: &mut Engine, model: &mut impl Contest, index: u32) -> Trial {
-        let mut seeds = SplitMix64::new(trial_seed(self.seed, index.into()));
+        let mut seeds = SplitMix64::new(trial_seed(self.experiment.seed, index.into()));
         let spread = u64::try_from(self.start_spread.as_nanos()).unwrap_or(u64::MAX);
         model.clear(&mut seeds);
         let mut digest = Digest::new();

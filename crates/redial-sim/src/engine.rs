@@ -9,6 +9,7 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use crate::invalid::Invalid;
+use crate::watch::Watch;
 
 /// What is simulated: given what happens now, what happens next to the same client.
 ///
@@ -105,6 +106,8 @@ pub enum Ended {
     Events,
     /// What was left to happen lay beyond the bound on time.
     Time,
+    /// Whoever watched it has stopped it.
+    Stopped,
 }
 
 impl Ended {
@@ -152,7 +155,12 @@ pub struct Engine {
     clients: u32,
     client_bits: u32,
     bounds: Bounds,
+    watch: Option<&'static Watch>,
 }
+
+/// How many events there may be between two looks at whether the run was stopped: a millisecond's,
+/// or ten.
+const UNWATCHED: u64 = 1 << 16;
 
 impl Engine {
     /// An engine for so many clients.
@@ -170,13 +178,36 @@ impl Engine {
     /// No clients, or more than the bounds allow.
     pub fn new(clients: u32, bounds: Bounds) -> Result<Self, Invalid> {
         let most = bounds.clients.min(CLIENTS_MAX);
-        if clients == 0 || clients > most {
-            return Err(Invalid::new("clients", clients, 1, most));
-        }
+        Invalid::unless_within("clients", clients, 1, most)?;
         // Numbers from 0 to clients − 1.
         let client_bits = u32::BITS - (clients - 1).leading_zeros();
         let bounds = Bounds { ticks: bounds.ticks.min(u64::MAX >> client_bits), ..bounds };
-        Ok(Self { pending: BinaryHeap::new(), clients, client_bits, bounds })
+        Ok(Self { pending: BinaryHeap::new(), clients, client_bits, bounds, watch: None })
+    }
+
+    /// Lets whoever has the watch stop its runs.
+    ///
+    /// ```
+    /// use redial_sim::Watch;
+    /// use redial_sim::engine::{Bounds, Ended, Engine, Event, Model};
+    ///
+    /// struct Forever;
+    /// impl Model for Forever {
+    ///     fn event(&mut self, _: u32, now: u64) -> Event {
+    ///         Event { kind: 0, next: Some(now + 1) }
+    ///     }
+    /// }
+    /// static WATCH: Watch = Watch::new();
+    ///
+    /// let mut engine = Engine::new(3, Bounds::DEFAULT)?.watch(&WATCH);
+    /// WATCH.stop();
+    /// assert_eq!(engine.run(&mut Forever, |_| 0, |_, _, _| {}).ended, Ended::Stopped);
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    #[must_use]
+    pub const fn watch(mut self, watch: &'static Watch) -> Self {
+        self.watch = Some(watch);
+        self
     }
 
     /// Runs `model` until all clients are done or a bound is reached. `start` is the tick of a
@@ -191,11 +222,16 @@ impl Engine {
     ) -> EngineRun {
         let mut beyond = self.begin(start);
         let client_mask = (1 << self.client_bits) - 1;
-        let (mut events, mut last_tick) = (0, 0);
+        let (mut events, mut last_tick, mut look_at) = (0, 0, 0);
         while let Some(mut top) = self.pending.peek_mut() {
-            if events == self.bounds.events {
-                PeekMut::pop(top);
-                return EngineRun { ended: Ended::Events, events, last_tick };
+            if events == look_at {
+                let is_stopped = self.watch.is_some_and(Watch::is_stopped);
+                if is_stopped || events == self.bounds.events {
+                    PeekMut::pop(top);
+                    let ended = if is_stopped { Ended::Stopped } else { Ended::Events };
+                    return EngineRun { ended, events, last_tick };
+                }
+                look_at = self.bounds.events.min(events + UNWATCHED);
             }
             let Reverse(key) = *top;
             let (now, client) = (key >> self.client_bits, key & client_mask);

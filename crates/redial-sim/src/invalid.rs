@@ -12,20 +12,29 @@ use std::fmt;
 /// let invalid = Contention::occ(0).run(&Policy::DEFAULT).unwrap_err();
 /// assert_eq!(invalid.to_string(), "clients: 0 is out of range; use 1 to 4194304");
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Invalid {
     setting: &'static str,
-    value: u32,
-    least: u32,
-    most: u32,
+    value: f64,
+    least: f64,
+    most: f64,
 }
 
 impl Invalid {
-    pub(crate) const fn new(setting: &'static str, value: u32, least: u32, most: u32) -> Self {
-        Self { setting, value, least, most }
+    pub(crate) fn unless_within(
+        setting: &'static str,
+        value: impl Into<f64>,
+        least: impl Into<f64>,
+        most: impl Into<f64>,
+    ) -> Result<(), Self> {
+        let (value, least, most) = (value.into(), least.into(), most.into());
+        if (least..=most).contains(&value) {
+            return Ok(());
+        }
+        Err(Self { setting, value, least, most })
     }
 
-    /// The setting's name: `clients`, `trials` or `threads`.
+    /// The setting's name, as `clients` or `trials`.
     ///
     /// ```
     /// use redial_sim::engine::{Bounds, Engine};

@@ -42,12 +42,15 @@ mod digest;
 mod elementary;
 pub mod engine;
 mod estimate;
+mod experiment;
 mod invalid;
 mod results;
 mod trials;
+mod watch;
 
 pub use crate::contention::{Contention, Latency, Rules};
 pub use crate::digest::Digest;
 pub use crate::estimate::{Estimate, Share};
 pub use crate::invalid::Invalid;
 pub use crate::results::{Comparison, Cut, Results, Run, Trial};
+pub use crate::watch::Watch;

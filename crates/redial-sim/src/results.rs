@@ -37,6 +37,20 @@ pub struct Trial {
     pub digest: Digest,
 }
 
+impl Trial {
+    /// Stopped before its first event.
+    const NONE: Self = Self {
+        ended: Ended::Stopped,
+        calls: 0,
+        attempts: 0,
+        committed: 0,
+        gave_up: 0,
+        nanos: 0,
+        events: 0,
+        digest: Digest::new(),
+    };
+}
+
 /// What the trials of one policy in one scenario amount to.
 ///
 /// ```
@@ -108,6 +122,7 @@ impl std::fmt::Display for Cut {
         write!(f, "trial {number} of {trials} was cut ")?;
         match bound {
             Ended::Time => write!(f, "at the bound on time")?,
+            Ended::Stopped => write!(f, "because it was stopped")?,
             Ended::Events | Ended::Quiet => write!(f, "after {} events", trial.events)?,
         }
         let (done, seconds) = (trial.committed + trial.gave_up, trial.nanos as f64 / 1e9);
@@ -127,7 +142,7 @@ impl std::error::Error for Cut {}
 /// assert_eq!(run.trials().len(), 20);
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Run {
     scenario: Contention,
     trials: Vec<Trial>,
@@ -138,7 +153,8 @@ impl Run {
         Self { scenario, trials }
     }
 
-    /// The trials in order, up to the first that was cut.
+    /// The trials in order, up to the first that was cut. Fewer than were asked for where the run
+    /// was stopped; then the results are theirs.
     ///
     /// ```
     /// # use redial_core::Policy; use redial_sim::Contention;
@@ -195,7 +211,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// A trial was cut short by a bound.
+    /// A trial was cut short by a bound, or the run was stopped before one had ended.
     pub fn results(&self) -> Result<Results, Cut> {
         if let Some(cut) = self.cut() {
             return Err(cut);
@@ -245,13 +261,17 @@ impl Run {
     }
 
     fn cut(&self) -> Option<Cut> {
-        let last = self.trials.last().filter(|trial| !trial.ended.is_complete())?;
+        let last = match self.trials.last() {
+            Some(last) if last.ended.is_complete() => return None,
+            Some(last) => *last,
+            None => Trial::NONE,
+        };
         Some(Cut {
             bound: last.ended,
-            index: self.trials.len() as u32 - 1,
+            index: (self.trials.len() as u32).saturating_sub(1),
             trials: self.scenario.trial_count(),
             clients: self.scenario.clients(),
-            trial: *last,
+            trial: last,
         })
     }
 
