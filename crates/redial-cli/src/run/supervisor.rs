@@ -160,7 +160,7 @@ impl Supervisor {
 
     /// Ends what the command left behind. Whether any of it is left after all.
     pub(super) fn sweep(&mut self, streams: &mut Streams) -> bool {
-        self.reap();
+        self.reap(true);
         if !self.tree.is_left() {
             return false;
         }
@@ -188,7 +188,7 @@ impl Supervisor {
                 false => kill_at,
             };
             self.turn(Some(streams), Some(until));
-            self.reap();
+            self.reap(true);
         }
         false
     }
@@ -242,17 +242,30 @@ impl Supervisor {
             }
         }
         if signalled {
-            let received: Vec<_> = std::iter::from_fn(|| self.signals.next()).collect();
+            let mut received = self.received();
+            if goes_on(&received) {
+                let everybody = self.tree.everybody();
+                // Looking for them took a while: a key may have stopped them again.
+                received.extend(self.received());
+                if goes_on(&received) {
+                    everybody.send(Signal::SIGCONT);
+                }
+            }
             let stops = self.stops;
             for (at, one) in received.iter().enumerate() {
                 // Who is to go on by now, or has stopped and gone on, need not stop.
-                let goes_on = received[at..].iter().any(|later| later.signal == Signal::SIGCONT);
-                let settled = goes_on || self.stops > stops;
-                if one.signal != Signal::SIGTSTP || !settled {
-                    self.receive(one, streams.as_deref());
+                let is_over = goes_on(&received[at..]) || self.stops > stops;
+                match one.signal {
+                    Signal::SIGTSTP if is_over => {}
+                    Signal::SIGCHLD => self.reap(!is_over),
+                    _ => self.receive(one, streams.as_deref()),
                 }
             }
         }
+    }
+
+    fn received(&self) -> Vec<Received> {
+        std::iter::from_fn(|| self.signals.next()).collect()
     }
 
     fn receive(&mut self, received: &Received, streams: Option<&Streams>) {
@@ -260,8 +273,6 @@ impl Supervisor {
         let by_key = !self.own_group && received.is_key();
         let forwarded = !by_key;
         match received.signal {
-            Signal::SIGCHLD => return self.reap(),
-            Signal::SIGCONT => return self.tree.signal(Signal::SIGCONT),
             Signal::SIGWINCH => {
                 if let Some(streams) = streams {
                     streams.resize();
@@ -332,8 +343,9 @@ impl Supervisor {
         }
     }
 
-    /// Buries every process that is gone, also those that were left to us.
-    fn reap(&mut self) {
+    /// Buries every process that is gone, also those that were left to us; stops with a command that
+    /// has stopped, if it may.
+    fn reap(&mut self, may_stop: bool) {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
             if self.command != Some(Pid::from_raw(pid.as_raw_nonzero().get())) {
                 continue;
@@ -341,7 +353,7 @@ impl Supervisor {
             if !status.stopped() {
                 self.status = Some(status);
                 self.tree.root_is_gone();
-            } else if !self.own_group && !self.is_timed {
+            } else if may_stop && !self.own_group && !self.is_timed {
                 // A command that stops gives the terminal back; so do we. One that is timed is
                 // waited for no longer than that.
                 self.stop();
@@ -354,6 +366,12 @@ impl Supervisor {
         self.stops += 1;
         self.clock.pause(|| suffer(Signal::SIGTSTP));
     }
+}
+
+/// Whether the last word was to go on, and not to stop.
+fn goes_on(received: &[Received]) -> bool {
+    let mut words = received.iter().rev().map(|one| one.signal);
+    words.find(|word| matches!(word, Signal::SIGCONT | Signal::SIGTSTP)) == Some(Signal::SIGCONT)
 }
 
 /// Whether there is a terminal whose keys send signals to our process group. The command stays in

@@ -50,12 +50,14 @@ impl Tree {
         has_children() && (self.foreign.is_empty() || !self.members(Below::All).is_empty())
     }
 
-    /// Sends a signal to all of it. What is gone by then, or is not ours to signal, is passed over.
+    /// Sends a signal to all of it.
     pub(super) fn signal(&self, signal: Signal) {
-        match self.members(Below::All) {
-            members if members.is_empty() => self.signal_blindly(signal),
-            members => members.into_iter().for_each(|member| send(member, signal)),
-        }
+        self.everybody().send(signal);
+    }
+
+    /// All of it, as it is now.
+    pub(super) fn everybody(&self) -> Everybody<'_> {
+        Everybody { tree: self, members: self.members(Below::All) }
     }
 
     /// To the process group of the command alone, as a terminal or `timeout` would: who has gone into
@@ -140,6 +142,22 @@ impl Tree {
             members.extend(new);
         }
         members
+    }
+}
+
+/// All processes of a tree.
+pub(super) struct Everybody<'t> {
+    tree: &'t Tree,
+    members: Vec<Pid>,
+}
+
+impl Everybody<'_> {
+    /// What is gone by then, or is not ours to signal, is passed over.
+    pub(super) fn send(self, signal: Signal) {
+        match self.members {
+            members if members.is_empty() => self.tree.signal_blindly(signal),
+            members => members.into_iter().for_each(|member| send(member, signal)),
+        }
     }
 }
 
