@@ -3,6 +3,9 @@
 #![deny(unsafe_code)]
 
 mod args;
+mod cells;
+#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "no verb draws yet"))]
+mod chart;
 mod check;
 mod choose;
 mod classify;
@@ -12,6 +15,7 @@ mod duration;
 mod events;
 mod explain;
 mod help;
+mod html;
 mod output;
 mod plan;
 mod preview;

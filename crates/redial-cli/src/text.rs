@@ -40,22 +40,42 @@ fn columns_of(c: char) -> usize {
     }
 }
 
+/// About how wide the text is in a picture, in letters of twelve pixels. Which font there will be is
+/// not known; a wide one is assumed, so that what is drawn side by side stays apart.
+pub(crate) fn pixels(text: &str) -> f64 {
+    text.chars().map(pixels_of).sum::<usize>() as f64
+}
+
+fn pixels_of(c: char) -> usize {
+    match c {
+        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '|' | '!' | '\'' | ' ' | '\u{2009}' => 4,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' | '�' => 12,
+        'A'..='Z' => 9,
+        c => columns_of(c) * 8,
+    }
+}
+
 /// As much of the text as fits, and a sign where something is missing.
 pub(crate) fn clip(text: &str, width: usize) -> String {
-    if columns(text) <= width {
+    clip_by(text, width, columns_of)
+}
+
+/// The same in a picture.
+pub(crate) fn clip_to_pixels(text: &str, width: f64) -> String {
+    clip_by(text, width.max(0.0) as usize, pixels_of)
+}
+
+fn clip_by(text: &str, width: usize, width_of: fn(char) -> usize) -> String {
+    if text.chars().map(width_of).sum::<usize>() <= width {
         return text.into();
     }
-    let mut clipped = String::new();
+    let room = width.saturating_sub(width_of('…'));
     let mut used = 0;
-    for c in text.chars() {
-        used += columns_of(c);
-        if used >= width {
-            break;
-        }
-        clipped.push(c);
-    }
-    clipped.push('…');
-    clipped
+    let fits = |c: &char| {
+        used += width_of(*c);
+        used <= room
+    };
+    text.chars().take_while(fits).chain(['…']).collect()
 }
 
 /// The text at the right of so many columns.

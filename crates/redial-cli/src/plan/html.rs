@@ -9,39 +9,19 @@ use super::svg::{Size, drawing};
 use super::totals::{Totals, note};
 use super::{Listing, Planned, View, attempts_words};
 use crate::duration::human;
+use crate::html::{SCROLL, cell, page};
 use crate::text::escape;
 
 /// The plans as one HTML page, ending with a newline.
 pub(crate) fn html(plans: &[Planned]) -> String {
-    let title = escape(&title(plans));
+    let title = title(plans);
     let views = View::all(plans);
     let figure = figure(&views, &Picture::new(plans));
     let content = match &views[..] {
         [view] => alone(view, &figure),
         views => together(views, &figure),
     };
-    format!(
-        r#"<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>
-{STYLE}</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-{content}<footer>
-{FOOTER}</footer>
-</main>
-</body>
-</html>
-"#
-    )
+    page(&title, STYLE, &format!("{content}<footer>\n{FOOTER}</footer>\n"))
 }
 
 const FOOTER: &str = "\
@@ -50,53 +30,16 @@ The numbers are for a call that fails every time: one that succeeds ends with it
 ";
 
 const STYLE: &str = "\
-:root{color-scheme:light dark;--ink:#1f2328;--muted:#59636e;--line:#d8dee4;--paper:#fff;\
---soft:#f6f8fa;--accent:#0969da;--warning:#9a6700;--error:#cf222e}
-@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--muted:#9198a1;--line:#30363d;\
---paper:#0d1117;--soft:#161b22;--accent:#58a6ff;--warning:#d29922;--error:#ff7b72}}
-*{box-sizing:border-box}
-body{margin:0;background:var(--paper);color:var(--ink);line-height:1.55;\
-font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;\
--webkit-text-size-adjust:100%}
-main{max-width:52rem;margin:0 auto;padding:clamp(1rem,4vw,2.5rem)}
-h1{font-size:1.7rem;line-height:1.25;margin:0 0 1rem;overflow-wrap:anywhere}
-h2{font-size:1.25rem;margin:2.5rem 0 .75rem;overflow-wrap:anywhere}
-h3{font-size:1rem;margin:1.75rem 0 .5rem}
-pre{background:var(--soft);border:1px solid var(--line);border-radius:.5rem;margin:0 0 1rem;\
-padding:.75rem 1rem;white-space:pre-wrap;overflow-wrap:anywhere}
-code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.9em}
 pre code{-webkit-user-select:all;user-select:all}
-.words{font-size:1.1rem;margin:0 0 1.5rem}
-figure{margin:0 0 1.5rem;border:1px solid var(--line);border-radius:.5rem;overflow:hidden}
-figure svg{display:block;width:100%;height:auto}
-figure svg.narrow{display:none}
-figcaption{color:var(--muted);font-size:.9rem;padding:.6rem 1rem;border-top:1px solid var(--line)}
-.scroll{overflow-x:auto}
-.scroll:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-caption{text-align:left;font-weight:600;padding:1rem 0 .4rem}
-th,td{padding:.4rem .75rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}
-thead th{color:var(--muted);font-size:.85rem;font-weight:600;vertical-align:bottom}
-th:first-child{padding-left:0}
-tbody th{font-weight:400}
-tbody tr:last-child>*{border-bottom-width:2px}
 tfoot th{font-weight:600}
-.compared th:first-child{text-align:left;white-space:normal;overflow-wrap:anywhere;min-width:9rem}
-.compared td,.compared thead th{white-space:normal}
 .unreachable{color:var(--muted)}
 .remark{font-size:.85em;font-style:italic}
-.note,footer{color:var(--muted);font-size:.9rem}
-footer{margin-top:3rem;border-top:1px solid var(--line)}
-a{color:var(--accent)}
 .diagnostics{list-style:none;margin:0;padding:0}
 .diagnostics li{border-left:.25rem solid var(--warning);background:var(--soft);\
 padding:.6rem 1rem;margin:0 0 .5rem;overflow-wrap:anywhere}
 .diagnostics li.error{border-color:var(--error)}
 .diagnostics b{color:var(--warning)}
 .diagnostics .error b{color:var(--error)}
-@media(max-width:34rem){figure svg.wide{display:none}figure svg.narrow{display:block}\
-th,td{padding:.4rem .35rem;font-size:.85rem}thead th,tfoot th{white-space:normal}}
-@media print{figure,tr,li{break-inside:avoid}}
 ";
 
 fn title(plans: &[Planned]) -> String {
@@ -184,9 +127,6 @@ fn table(view: &View<'_>) -> String {
     table
 }
 
-/// A wide table scrolls by itself, also from the keyboard, and the page does not.
-const SCROLL: &str = "<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\">\n";
-
 fn table_body(listing: &Listing, seeded: bool) -> String {
     let mut body = String::from("<tbody>\n");
     for row in &listing.rows {
@@ -222,10 +162,6 @@ fn table_foot(totals: &Totals, seeded: bool) -> String {
          <tr><th scope=\"row\">gives up after</th>{earliest}<td></td>{latest}{nothing}</tr>\n\
          </tfoot>\n"
     )
-}
-
-fn cell(text: &str) -> String {
-    format!("<td>{}</td>", escape(text))
 }
 
 fn comparison(views: &[View<'_>]) -> String {

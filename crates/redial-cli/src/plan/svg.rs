@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::picture::{Axis, Chart, Picture, Tick, Window};
 use super::{Planned, View};
 use crate::duration::human;
-use crate::text::{clip, columns, escape, wrap, wrap_clause};
+use crate::text::{clip, columns, escape, pixels, wrap, wrap_clause};
 
 /// The plans as one SVG document, ending with a newline.
 pub(crate) fn svg(plans: &[Planned]) -> String {
@@ -191,7 +191,7 @@ impl Canvas {
         let fits = |ticks: &[Tick]| {
             ticks.windows(2).all(|pair| {
                 let room = self.x(pair[1].position) - self.x(pair[0].position);
-                room > (label_width(&pair[0].label) + label_width(&pair[1].label)) / 2.0 + 14.0
+                room > (pixels(&pair[0].label) + pixels(&pair[1].label)) / 2.0 + 14.0
             })
         };
         self.axis.map(|axis| axis.ticks(fits)).unwrap_or_default()
@@ -300,7 +300,7 @@ impl Canvas {
         let mut x = left;
         self.y += 16;
         for (sign, words) in entries {
-            let width = 50.0 + label_width(words);
+            let width = 50.0 + pixels(words);
             if x + width > (self.size.width - MARGIN) as f64 {
                 x = left;
                 self.y += 20;
@@ -350,11 +350,6 @@ fn label(views: &[View<'_>]) -> String {
         },
         views => format!("When each attempt can start, for {} policies", views.len()),
     }
-}
-
-/// In pixels, near enough.
-fn label_width(words: &str) -> f64 {
-    columns(words) as f64 * 6.2
 }
 
 fn duration(nanos: u64) -> String {

@@ -7,11 +7,10 @@ use anstyle::{AnsiColor, Style};
 use super::picture::{Axis, Chart, Picture, Tick, Window};
 use super::totals::{Totals, note};
 use super::{Planned, View, attempts_words};
+use crate::cells::{BOLD, DIM, centred, legend, runs, styled};
 use crate::duration::{compact, human};
 use crate::text::{clip, columns, pad_left, pad_right, wrap, wrap_clause};
 
-const BOLD: Style = Style::new().bold();
-const DIM: Style = Style::new().dimmed();
 const NAME: Style = AnsiColor::Cyan.on_default().bold();
 const WINDOW: Style = AnsiColor::Cyan.on_default();
 const MEAN: Style = AnsiColor::Cyan.on_default().bold();
@@ -151,29 +150,10 @@ impl Page {
         if !limits.is_empty() {
             entries.push((LIMIT, "╎", limits.join(", ")));
         }
-        self.entries(&entries);
+        self.text.push_str(&legend(&entries, self.width));
         if axis.is_logarithmic() {
             self.paragraph(DIM, "The time axis is logarithmic.");
         }
-    }
-
-    /// Signs with their meaning, as many on a line as fit.
-    fn entries(&mut self, entries: &[(Style, &str, String)]) {
-        const GAP: usize = 3;
-        let mut used = 0;
-        for (style, sign, meaning) in entries {
-            let length = columns(sign) + 1 + columns(meaning);
-            if used > 0 && used + GAP + length > self.width {
-                self.text.push('\n');
-                used = 0;
-            }
-            let gap = if used > 0 { GAP } else { 0 };
-            let meaning = clip(meaning, self.width.saturating_sub(columns(sign) + 1));
-            let (sign, meaning) = (styled(*style, sign), styled(DIM, &meaning));
-            self.text.push_str(&format!("{:gap$}{sign} {meaning}", ""));
-            used += gap + length;
-        }
-        self.text.push('\n');
     }
 
     fn comparison(&mut self, views: &[View<'_>]) {
@@ -189,13 +169,6 @@ fn heading(planned: &Planned, index: Option<usize>) -> Option<String> {
         (name, None) => name,
         (_, Some(index)) => Some(planned.title(index)),
     }
-}
-
-fn styled(style: Style, text: &str) -> String {
-    if text.is_empty() || style.is_plain() {
-        return text.into();
-    }
-    format!("{style}{text}{style:#}")
 }
 
 /// Columns of numbers, aligned to the right.
@@ -445,28 +418,7 @@ impl Plot {
 
     /// The labels under their ticks; none where two of them would touch.
     fn labels(&self, ticks: &[Tick]) -> Option<String> {
-        const GAP: usize = 2;
-        let mut line = String::new();
-        let mut used = 0;
-        for tick in ticks {
-            let length = columns(&tick.label);
-            let centred = self.column(tick.position).saturating_sub(length / 2);
-            let start = centred.min(self.columns.checked_sub(length)?);
-            if used > 0 && start < used + GAP {
-                return None;
-            }
-            line.push_str(&" ".repeat(start.checked_sub(used)?));
-            line.push_str(&tick.label);
-            used = start + length;
-        }
-        Some(line)
+        let labels = ticks.iter().map(|tick| (self.column(tick.position), tick.label.as_str()));
+        centred(labels, self.columns)
     }
-}
-
-/// Cells as text; neighbours of one style share its escapes.
-fn runs(cells: &[(char, Style)]) -> String {
-    let drawn = cells.iter().rposition(|(c, _)| *c != ' ').map_or(0, |last| last + 1);
-    let runs = cells[..drawn].chunk_by(|one, other| one.1 == other.1);
-    let text = |run: &[(char, Style)]| run.iter().map(|(c, _)| *c).collect::<String>();
-    runs.map(|run| styled(run[0].1, &text(run))).collect()
 }

@@ -1,0 +1,3 @@
+//! Figures in, pictures and text out.
+
+mod samples;
