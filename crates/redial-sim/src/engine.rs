@@ -4,9 +4,13 @@
 //! two numbers, and equal times are ordered by client. What happens next to a client takes the
 //! place of what just happened to it at the top of the heap. Nothing is allocated per event.
 
+mod open;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+
+pub(crate) use self::open::{OpenEngine, OpenModel};
 
 use crate::invalid::Invalid;
 use crate::watch::Watch;
@@ -100,12 +104,14 @@ impl Default for Bounds {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ended {
-    /// Every client is done.
+    /// Every client is done, or all the time that was to be looked at is over.
     Quiet,
     /// The bound on events was reached, and events were pending.
     Events,
     /// What was left to happen lay beyond the bound on time.
     Time,
+    /// More clients were under way at once than the bounds allow.
+    Clients,
     /// Whoever watched it has stopped it.
     Stopped,
 }

@@ -15,9 +15,18 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Invalid {
     setting: &'static str,
-    value: f64,
-    least: f64,
-    most: f64,
+    mistake: Mistake,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mistake {
+    OutOfRange {
+        value: f64,
+        least: f64,
+        most: f64,
+    },
+    /// A budget or a breaker that the core refuses, in its own words.
+    Refused(redial_core::Invalid),
 }
 
 impl Invalid {
@@ -31,7 +40,11 @@ impl Invalid {
         if (least..=most).contains(&value) {
             return Ok(());
         }
-        Err(Self { setting, value, least, most })
+        Err(Self { setting, mistake: Mistake::OutOfRange { value, least, most } })
+    }
+
+    pub(crate) fn refused(setting: &'static str) -> impl FnOnce(redial_core::Invalid) -> Self {
+        move |invalid| Self { setting, mistake: Mistake::Refused(invalid) }
     }
 
     /// The setting's name, as `clients` or `trials`.
@@ -47,8 +60,12 @@ impl Invalid {
 
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { setting, value, least, most } = self;
-        write!(f, "{setting}: {value} is out of range; use {least} to {most}")
+        match self.mistake {
+            Mistake::OutOfRange { value, least, most } => {
+                write!(f, "{}: {value} is out of range; use {least} to {most}", self.setting)
+            }
+            Mistake::Refused(invalid) => invalid.fmt(f),
+        }
     }
 }
 

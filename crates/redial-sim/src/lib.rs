@@ -44,6 +44,7 @@ pub mod engine;
 mod estimate;
 mod experiment;
 mod invalid;
+mod outage;
 mod results;
 mod trials;
 mod watch;
@@ -52,5 +53,9 @@ pub use crate::contention::{Contention, Latency, Rules};
 pub use crate::digest::Digest;
 pub use crate::estimate::{Estimate, Share};
 pub use crate::invalid::Invalid;
+pub use crate::outage::{
+    Arrivals, CallCounts, Caught, CaughtCounts, Outage, OutageComparison, OutageCut, OutageResults,
+    OutageRun, OutageTrial, Phases, Service, Timeline,
+};
 pub use crate::results::{Comparison, Cut, Results, Run, Trial};
 pub use crate::watch::Watch;

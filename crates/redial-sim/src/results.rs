@@ -122,6 +122,7 @@ impl std::fmt::Display for Cut {
         write!(f, "trial {number} of {trials} was cut ")?;
         match bound {
             Ended::Time => write!(f, "at the bound on time")?,
+            Ended::Clients => write!(f, "at the bound on clients")?,
             Ended::Stopped => write!(f, "because it was stopped")?,
             Ended::Events | Ended::Quiet => write!(f, "after {} events", trial.events)?,
         }

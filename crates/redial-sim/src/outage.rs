@@ -1,0 +1,491 @@
+//! A service that many calls use is down for a while. What happens then, and after?
+
+mod calls;
+mod course;
+mod results;
+mod server;
+mod tally;
+mod timeline;
+mod traffic;
+
+use std::time::Duration;
+
+use redial_core::{BreakerBuilder, BudgetBuilder, Policy, Schedule, SplitMix64};
+
+pub use self::course::Phases;
+pub use self::results::{
+    Caught, CaughtCounts, OutageComparison, OutageCut, OutageResults, OutageRun, OutageTrial,
+};
+pub use self::tally::CallCounts;
+pub use self::timeline::Timeline;
+pub use self::traffic::{Arrivals, Service};
+
+use self::calls::{Calls, Terms};
+use self::course::Course;
+use self::server::Server;
+use self::traffic::Traffic;
+use crate::chance::trial_seed;
+use crate::digest::Digest;
+use crate::engine::OpenEngine;
+use crate::experiment::{Experiment, experiment_settings};
+use crate::invalid::Invalid;
+
+/// Calls come at a rate, whether or not those before them have got an answer, to a server that
+/// serves so many per second, in the order in which they arrive. For a while it is down. Each call
+/// retries by a policy.
+///
+/// The server does what has arrived, also where nobody waits for the answer any more. A storm of
+/// retries can therefore outlive the outage that began it, for ever: Bronson, Aghayev, Charapko and
+/// Zhu, Metastable Failures in Distributed Systems (2021).
+///
+/// ```
+/// use redial_core::{Policy, policy};
+/// use redial_sim::Outage;
+///
+/// // Their example: 280 calls a second, a capacity of 300, ten seconds of outage.
+/// let scenario = Outage::new(280.0, 300.0);
+///
+/// const ONE_RETRY: Policy = policy!("retry: 1");
+/// let results = scenario.run(&ONE_RETRY)?.results().unwrap();
+/// assert_eq!(results.recovers.mean, 0.0);
+/// assert!((results.late_load.mean - 560.0).abs() < 6.0);
+/// assert_eq!(results.late_goodput.mean, 0.0);
+///
+/// // With a bound on its queue the server does no work that nobody waits for.
+/// let results = scenario.queue(Some(250)).run(&ONE_RETRY)?.results().unwrap();
+/// assert_eq!(results.recovers.mean, 1.0);
+/// assert!(results.late_goodput.mean > 270.0);
+/// # Ok::<(), redial_sim::Invalid>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a scenario does nothing until it is run"]
+pub struct Outage {
+    world: World,
+    clients: Clients,
+    experiment: Experiment,
+}
+
+/// What every policy meets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct World {
+    rate: f64,
+    capacity: f64,
+    arrivals: Arrivals,
+    service: Service,
+    timeout: Duration,
+    round_trip: Duration,
+    errors: f64,
+    before: Duration,
+    down: Duration,
+    after: Duration,
+    window: Duration,
+    remaining: f64,
+    refuses: bool,
+    queue: Option<u32>,
+}
+
+/// What the clients have, beside their policy.
+#[derive(Clone, Copy, Debug)]
+struct Clients {
+    budget: Option<BudgetBuilder>,
+    breaker: Option<BreakerBuilder>,
+    processes: u32,
+}
+
+const RATE_MIN: f64 = 1e-6;
+const RATE_MAX: f64 = 1e7;
+const DAY: Duration = Duration::from_secs(86_400);
+/// The rounding of a nanosecond then shifts no window by more than a thousandth.
+const WINDOW_MIN: Duration = Duration::from_micros(1);
+const QUEUE_MAX: u32 = 1 << 24;
+const PROCESSES_MAX: u32 = 1 << 20;
+/// So that the windows of all trials fit in memory: a hundred megabytes.
+const WINDOWS_MAX: usize = 1 << 22;
+const TRIALS: u32 = 20;
+
+impl Outage {
+    /// So many calls per second, 0.000001 to 10000000, and a server that serves so many requests
+    /// per second.
+    ///
+    /// Unless set otherwise, ten seconds go well, then the server is down for ten seconds and holds
+    /// what arrives, and what follows is looked at for two minutes; a client stops waiting for an
+    /// answer after a second; and there are 20 trials.
+    ///
+    /// ```
+    /// # use redial_core::Policy; use redial_sim::Outage;
+    /// let none = Outage::new(280.0, 0.0).run(&Policy::DEFAULT).unwrap_err();
+    /// assert_eq!(none.to_string(), "capacity: 0 is out of range; use 0.000001 to 10000000");
+    /// ```
+    pub const fn new(rate: f64, capacity: f64) -> Self {
+        let world = World {
+            rate,
+            capacity,
+            arrivals: Arrivals::Poisson,
+            service: Service::Exponential,
+            timeout: Duration::from_secs(1),
+            round_trip: Duration::ZERO,
+            errors: 0.0,
+            before: Duration::from_secs(10),
+            down: Duration::from_secs(10),
+            after: Duration::from_secs(120),
+            window: Duration::from_secs(1),
+            remaining: 0.0,
+            refuses: false,
+            queue: None,
+        };
+        let clients = Clients { budget: None, breaker: None, processes: 1 };
+        Self { world, clients, experiment: Experiment::new(TRIALS) }
+    }
+
+    /// How long a client waits for an answer before it counts the attempt as failed; a second
+    /// unless set. The server does not learn of it.
+    ///
+    /// ```
+    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
+    /// let patient = Outage::new(50.0, 100.0).timeout(Duration::from_secs(30));
+    /// let results = patient.run(&Policy::DEFAULT)?.results().unwrap();
+    /// assert_eq!(results.amplification.mean, 1.0); // all wait for the end of the outage
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn timeout(mut self, timeout: Duration) -> Self {
+        self.world.timeout = timeout;
+        self
+    }
+
+    /// How long a request and its answer are on their way, together; nothing unless set.
+    ///
+    /// ```
+    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
+    /// let far = Outage::new(50.0, 100.0).round_trip(Duration::from_secs(2));
+    /// let results = far.run(&Policy::DEFAULT)?.results().unwrap();
+    /// assert_eq!(results.late_goodput.mean, 0.0); // every answer comes too late
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn round_trip(mut self, round_trip: Duration) -> Self {
+        self.world.round_trip = round_trip;
+        self
+    }
+
+    /// The share of the requests that are served and fail all the same, each on its own; none
+    /// unless set.
+    ///
+    /// ```
+    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
+    /// let flaky = Outage::new(50.0, 200.0).errors(0.1).down(Duration::ZERO); // and no outage
+    /// let results = flaky.run(&Policy::DEFAULT)?.results().unwrap();
+    /// assert!((results.succeeded.before.unwrap().mean - 0.999).abs() < 0.001); // 1 − 0.1³
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn errors(mut self, share: f64) -> Self {
+        self.world.errors = share;
+        self
+    }
+
+    /// How long it goes well before the outage; ten seconds unless set.
+    ///
+    /// ```
+    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
+    /// let at_once = Outage::new(50.0, 100.0).before(Duration::ZERO);
+    /// let results = at_once.run(&Policy::DEFAULT)?.results().unwrap();
+    /// assert_eq!(results.succeeded.before, None); // there were no calls
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn before(mut self, before: Duration) -> Self {
+        self.world.before = before;
+        self
+    }
+
+    /// How long the outage lasts; ten seconds unless set.
+    ///
+    /// ```
+    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
+    /// let short = Outage::new(50.0, 100.0).down(Duration::from_millis(500));
+    /// let results = short.run(&Policy::DEFAULT)?.results().unwrap();
+    /// assert_eq!(results.recovery_s.unwrap().mean, 0.0);
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn down(mut self, down: Duration) -> Self {
+        self.world.down = down;
+        self
+    }
+
+    /// For how long after the outage's end is looked at what happens; two minutes unless set. What
+    /// takes longer to recover has not recovered.
+    ///
+    /// ```
+    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
+    /// let short = Outage::new(50.0, 100.0).after(Duration::from_secs(30)).trials(1);
+    /// assert!(short.run(&Policy::DEFAULT)?.trials()[0].nanos < 50_000_000_000);
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn after(mut self, after: Duration) -> Self {
+        self.world.after = after;
+        self
+    }
+
+    /// How long a window is, in which the load is counted, and of which is said whether most
+    /// attempts fail; a second unless set.
+    ///
+    /// ```
+    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
+    /// let fine = Outage::new(50.0, 100.0).window(Duration::from_millis(100));
+    /// let results = fine.run(&Policy::DEFAULT)?.results().unwrap();
+    /// assert_eq!(results.timeline.load.len(), 1400);
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn window(mut self, window: Duration) -> Self {
+        self.world.window = window;
+        self
+    }
+
+    /// The share of the capacity that is left during the outage; none unless set.
+    ///
+    /// ```
+    /// # use redial_core::Policy; use redial_sim::Outage;
+    /// let dip = Outage::new(50.0, 100.0).remaining(0.6); // which is enough
+    /// let results = dip.run(&Policy::DEFAULT)?.results().unwrap();
+    /// assert_eq!(results.succeeded.during.unwrap().mean, 1.0);
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn remaining(mut self, share: f64) -> Self {
+        self.world.remaining = share;
+        self
+    }
+
+    /// Whether what arrives during the outage is refused at once, instead of being held until there
+    /// is capacity for it; it is held unless set.
+    ///
+    /// ```
+    /// # use redial_core::Policy; use redial_sim::Outage;
+    /// let closed = Outage::new(50.0, 100.0).refuses(true);
+    /// let results = closed.run(&Policy::DEFAULT)?.results().unwrap();
+    /// assert!(results.last_failure_s.mean < 1.0); // there is nothing to be done first
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn refuses(mut self, refuses: bool) -> Self {
+        self.world.refuses = refuses;
+        self
+    }
+
+    /// How many requests the server holds at most, the one that it works on among them: the others
+    /// are refused at once. Any number unless set.
+    ///
+    /// ```
+    /// # use redial_core::Policy; use redial_sim::Outage;
+    /// let bounded = Outage::new(280.0, 300.0).queue(Some(250));
+    /// let results = bounded.run(&Policy::DEFAULT)?.results().unwrap();
+    /// assert!(results.timeline.queue.iter().all(|held| *held <= 250.0));
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn queue(mut self, most: Option<u32>) -> Self {
+        self.world.queue = most;
+        self
+    }
+
+    /// How long the server works on a request: exponentially distributed unless set.
+    ///
+    /// ```
+    /// # use redial_core::Policy; use redial_sim::{Outage, Service};
+    /// let steady = Outage::new(50.0, 100.0).service(Service::Constant);
+    /// assert!(steady.run(&Policy::DEFAULT)?.results().is_ok());
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn service(mut self, service: Service) -> Self {
+        self.world.service = service;
+        self
+    }
+
+    /// How calls come: each on its own, unless set.
+    ///
+    /// ```
+    /// # use redial_core::Policy; use redial_sim::{Arrivals, Outage};
+    /// let regular = Outage::new(50.0, 100.0).arrivals(Arrivals::Regular);
+    /// assert!(regular.run(&Policy::DEFAULT)?.results().is_ok());
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn arrivals(mut self, arrivals: Arrivals) -> Self {
+        self.world.arrivals = arrivals;
+        self
+    }
+
+    /// The retry budget that the calls of a process share; none unless set.
+    ///
+    /// ```
+    /// # use redial_core::{Budget, Policy}; use redial_sim::Outage;
+    /// let one_in_ten = Budget::builder().capacity(10.0).deposit(0.1).floor_per_second(0.0);
+    /// let results = Outage::new(50.0, 100.0).budget(Some(one_in_ten)).run(&Policy::DEFAULT)?;
+    /// assert!(results.results().unwrap().amplification.mean < 1.1);
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn budget(mut self, budget: Option<BudgetBuilder>) -> Self {
+        self.clients.budget = budget;
+        self
+    }
+
+    /// The circuit breaker that the calls of a process share; none unless set.
+    ///
+    /// ```
+    /// # use core::time::Duration; use redial_core::{Breaker, Policy}; use redial_sim::Outage;
+    /// let breaker = Breaker::builder().recovery(Duration::from_secs(5));
+    /// let results = Outage::new(50.0, 100.0).breaker(Some(breaker)).run(&Policy::DEFAULT)?;
+    /// let results = results.results().unwrap();
+    /// assert!(results.amplification_during.unwrap().mean < 0.3); // most never reach the server
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn breaker(mut self, breaker: Option<BreakerBuilder>) -> Self {
+        self.clients.breaker = breaker;
+        self
+    }
+
+    /// How many processes make the calls, in turn, each with a budget and a breaker of its own; one
+    /// unless set.
+    ///
+    /// ```
+    /// # use redial_core::{Budget, Policy}; use redial_sim::Outage;
+    /// let scenario = Outage::new(50.0, 100.0).budget(Some(Budget::builder().floor_per_second(0.0)));
+    /// let one = scenario.run(&Policy::DEFAULT)?;
+    /// let ten = scenario.processes(10).run(&Policy::DEFAULT)?;
+    /// assert!(ten.against(&one).unwrap().amplification.mean > 0.1); // ten budgets, all full
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn processes(mut self, processes: u32) -> Self {
+        self.clients.processes = processes;
+        self
+    }
+
+    experiment_settings!("Outage::new(50.0, 100.0)");
+
+    /// Calls per second.
+    ///
+    /// ```
+    /// assert_eq!(redial_sim::Outage::new(280.0, 300.0).rate(), 280.0);
+    /// ```
+    pub const fn rate(&self) -> f64 {
+        self.world.rate
+    }
+
+    /// Requests per second that the server serves.
+    ///
+    /// ```
+    /// assert_eq!(redial_sim::Outage::new(280.0, 300.0).capacity(), 300.0);
+    /// ```
+    pub const fn capacity(&self) -> f64 {
+        self.world.capacity
+    }
+
+    pub(crate) const fn trial_count(&self) -> u32 {
+        self.experiment.trials
+    }
+
+    /// Whether trial *i* of both has the same calls and the same outage in it. A budget and a
+    /// breaker are of the clients, as their policy is.
+    fn same_draws(&self, other: &Self) -> bool {
+        self.world == other.world && self.experiment.same_draws(&other.experiment)
+    }
+
+    /// Runs all trials under `policy`, which decides through [`redial_core::Call`] as it does
+    /// everywhere.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::Backoff;
+    /// use redial_sim::Outage;
+    ///
+    /// let policy = Backoff::from_fn(|n| Duration::from_millis(70 * u64::from(n))).full_jitter();
+    /// let run = Outage::new(50.0, 100.0).trials(2).run(&policy.attempts(5))?;
+    /// assert!(run.results().is_ok());
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A setting that is out of its range.
+    pub fn run<S: Schedule + Sync>(&self, policy: &Policy<S>) -> Result<OutageRun, Invalid> {
+        self.check()?;
+        let Experiment { bounds, watch, .. } = self.experiment;
+        let course = self.course();
+        let engine = OpenEngine::new(course.until, bounds, watch);
+        let server =
+            Server::new(course, self.world.remaining, self.world.refuses, self.world.queue);
+        let traffic = Traffic::new(
+            self.world.arrivals,
+            self.world.rate,
+            self.world.service,
+            self.world.capacity,
+        );
+        let calls = || Calls::new(policy, self.terms(), traffic.clone(), server.clone());
+        let trials = self.experiment.run(
+            || (engine.clone(), calls()),
+            |(engine, calls), index| self.trial(engine, calls, index),
+            |trial| trial.ended,
+        );
+        Ok(OutageRun::new(*self, trials))
+    }
+
+    fn trial<S: Schedule>(
+        &self,
+        engine: &mut OpenEngine,
+        calls: &mut Calls<'_, S>,
+        index: u32,
+    ) -> OutageTrial {
+        let mut seeds = SplitMix64::new(trial_seed(self.experiment.seed, index.into()));
+        calls.clear(&mut seeds);
+        let mut digest = Digest::new();
+        let run = engine.run(calls, |tick, client, kind| digest.add_event(tick, client, kind));
+        OutageTrial::new(run, engine.clients_left(), digest, &mut calls.tally)
+    }
+
+    fn check(&self) -> Result<(), Invalid> {
+        Invalid::unless_within("rate", self.world.rate, RATE_MIN, RATE_MAX)?;
+        Invalid::unless_within("capacity", self.world.capacity, RATE_MIN, RATE_MAX)?;
+        Invalid::unless_within("remaining", self.world.remaining, 0, 1)?;
+        Invalid::unless_within("errors", self.world.errors, 0, 1)?;
+        let nanosecond = Duration::from_nanos(1);
+        unless_between("timeout in seconds", self.world.timeout, nanosecond, DAY)?;
+        unless_between("round trip in seconds", self.world.round_trip, Duration::ZERO, DAY)?;
+        unless_between("before in seconds", self.world.before, Duration::ZERO, DAY)?;
+        unless_between("down in seconds", self.world.down, Duration::ZERO, DAY)?;
+        unless_between("after in seconds", self.world.after, nanosecond, DAY)?;
+        unless_between("window in seconds", self.world.window, WINDOW_MIN, DAY)?;
+        Invalid::unless_within("queue", self.world.queue.unwrap_or(1), 1, QUEUE_MAX)?;
+        Invalid::unless_within("processes", self.clients.processes, 1, PROCESSES_MAX)?;
+        if let Some(budget) = self.clients.budget {
+            budget.try_build().map_err(Invalid::refused("budget"))?;
+        }
+        if let Some(breaker) = self.clients.breaker {
+            breaker.try_build().map_err(Invalid::refused("breaker"))?;
+        }
+        self.experiment.check()?;
+        self.check_windows()
+    }
+
+    /// Whether the windows of all trials fit.
+    fn check_windows(&self) -> Result<(), Invalid> {
+        let most = WINDOWS_MAX as f64 / self.course().windows() as f64;
+        Invalid::unless_within("trials", self.experiment.trials, 1, most.floor())
+    }
+
+    fn course(&self) -> Course {
+        let nanos = |duration: Duration| duration.as_nanos() as u64;
+        let (down, window) = (nanos(self.world.before), nanos(self.world.window));
+        let up = down + nanos(self.world.down);
+        Course { down, up, until: up + nanos(self.world.after) - 1, window }
+    }
+
+    fn terms(&self) -> Terms {
+        let Clients { budget, breaker, processes } = self.clients;
+        let timeout = self.world.timeout.as_nanos() as u64;
+        let one_way = self.world.round_trip.as_nanos() as u64 / 2;
+        Terms { timeout, one_way, errors: self.world.errors, budget, breaker, processes }
+    }
+}
+
+fn unless_between(
+    setting: &'static str,
+    value: Duration,
+    least: Duration,
+    most: Duration,
+) -> Result<(), Invalid> {
+    let [value, least, most] = [value, least, most].map(|duration| duration.as_secs_f64());
+    Invalid::unless_within(setting, value, least, most)
+}
