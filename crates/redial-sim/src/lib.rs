@@ -38,6 +38,7 @@
 
 pub mod chance;
 mod contention;
+mod cut_short;
 mod digest;
 mod elementary;
 pub mod engine;
@@ -45,17 +46,23 @@ mod estimate;
 mod experiment;
 mod invalid;
 mod outage;
+mod quantile;
 mod results;
 mod trials;
 mod watch;
+mod wave;
 
 pub use crate::contention::{Contention, Latency, Rules};
+pub use crate::cut_short::CutShort;
 pub use crate::digest::Digest;
 pub use crate::estimate::{Estimate, Share};
 pub use crate::invalid::Invalid;
 pub use crate::outage::{
     Arrivals, CallCounts, Caught, CaughtCounts, Outage, OutageComparison, OutageCut, OutageResults,
-    OutageRun, OutageTrial, Phases, Service, Timeline,
+    OutageRun, OutageTrial, OutageTimeline, Phases, Service,
 };
 pub use crate::results::{Comparison, Cut, Results, Run, Trial};
 pub use crate::watch::Watch;
+pub use crate::wave::{
+    BackAgain, Wave, WaveComparison, WaveResults, WaveRun, WaveTimeline, WaveTrial,
+};

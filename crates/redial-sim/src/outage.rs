@@ -17,7 +17,7 @@ pub use self::results::{
     Caught, CaughtCounts, OutageComparison, OutageCut, OutageResults, OutageRun, OutageTrial,
 };
 pub use self::tally::CallCounts;
-pub use self::timeline::Timeline;
+pub use self::timeline::OutageTimeline;
 pub use self::traffic::{Arrivals, Service};
 
 use self::calls::{Calls, Terms};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Outage;
 use super::course::Phases;
 use super::tally::{CallCounts, Tally, Window};
-use super::timeline::Timeline;
+use super::timeline::OutageTimeline;
 use crate::digest::Digest;
 use crate::engine::{Ended, EngineRun};
 use crate::estimate::{Estimate, Share};
@@ -179,7 +179,7 @@ pub struct OutageResults {
     /// were none.
     pub caught: Option<Caught>,
     /// What happens in each window.
-    pub timeline: Timeline,
+    pub timeline: OutageTimeline,
 }
 
 /// How long the calls took that were caught in the outage and succeeded: those that began before
@@ -367,7 +367,7 @@ impl OutageRun {
             late_load: self.mean(|trial| self.late_rate(trial.late_attempts)),
             late_goodput: self.mean(|trial| self.late_rate(trial.late_succeeded)),
             caught: self.caught(),
-            timeline: Timeline::of(&self.scenario.course(), windows),
+            timeline: OutageTimeline::of(&self.scenario.course(), windows),
         })
     }
 

@@ -24,7 +24,7 @@ use super::tally::Window;
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Timeline {
+pub struct OutageTimeline {
     /// How long a window is.
     pub window: Duration,
     /// When each begins, in seconds from the start of the outage: those before it are negative.
@@ -39,7 +39,7 @@ pub struct Timeline {
     pub queue: Vec<f64>,
 }
 
-impl Timeline {
+impl OutageTimeline {
     pub(super) fn of<'w>(
         course: &Course,
         trials: impl ExactSizeIterator<Item = &'w [Window]>,

@@ -1,0 +1,197 @@
+//! All clients fail at once: what comes back at the service, and when.
+
+mod clients;
+mod peak;
+mod results;
+mod timeline;
+
+use std::time::Duration;
+
+use redial_core::{Policy, Schedule};
+
+pub use self::results::{BackAgain, WaveComparison, WaveResults, WaveRun, WaveTrial};
+pub use self::timeline::WaveTimeline;
+
+use self::clients::Clients;
+use crate::chance::trial_seed;
+use crate::experiment::{Experiment, experiment_settings};
+use crate::invalid::Invalid;
+
+/// Clients that all fail at time zero, because the service went down under them, and retry by a
+/// policy: what hits the service, and how much of it at once.
+///
+/// Attempts take no time, so that what is seen is the policy and nothing else. The first calls,
+/// which fail at time zero, are not retries and are not counted.
+///
+/// ```
+/// use core::time::Duration;
+/// use redial_core::{Backoff, Policy};
+/// use redial_sim::Wave;
+///
+/// const PLAIN: Policy = Backoff::exponential(Duration::from_secs(1)).attempts(5);
+/// const JITTERED: Policy = PLAIN.backoff().full_jitter().attempts(5);
+///
+/// let scenario = Wave::new(10_000);
+/// let plain = scenario.run(&PLAIN)?.results().unwrap();
+/// assert_eq!(plain.peak.mean, 10_000.0); // all at the very same moment, again and again
+///
+/// let jittered = scenario.run(&JITTERED)?.results().unwrap();
+/// assert!(jittered.peak_share.mean < 0.04); // one in thirty within 20 ms
+/// # Ok::<(), redial_sim::Invalid>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a scenario does nothing until it is run"]
+pub struct Wave {
+    clients: u32,
+    window: Duration,
+    until: Duration,
+    down: Option<Duration>,
+    experiment: Experiment,
+}
+
+/// As many clients as the engine's bound can allow.
+const CLIENTS_MAX: u32 = 1 << 24;
+
+impl Wave {
+    /// So many clients, looked at for a minute, for the most retries within 20 ms; the service
+    /// stays down. Twenty trials unless set: where there are many clients, one trial is much like
+    /// another.
+    ///
+    /// ```
+    /// use redial_core::Policy;
+    /// use redial_sim::Wave;
+    ///
+    /// let results = Wave::new(50).run(&Policy::DEFAULT)?.results().unwrap();
+    /// assert_eq!(results.retries_per_client.mean, 2.0);
+    /// assert_eq!(results.gave_up.mean, 1.0);
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn new(clients: u32) -> Self {
+        Self {
+            clients,
+            window: Duration::from_millis(20),
+            until: Duration::from_secs(60),
+            down: None,
+            experiment: Experiment::new(20),
+        }
+    }
+
+    /// How long the window is within which the most retries are looked for.
+    ///
+    /// ```
+    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Wave;
+    /// let wide = Wave::new(50).window(Duration::from_secs(60)).run(&Policy::DEFAULT)?;
+    /// assert_eq!(wide.results().unwrap().peak.mean, 100.0); // all of them
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn window(mut self, window: Duration) -> Self {
+        self.window = window;
+        self
+    }
+
+    /// How long is looked at. Whoever waits for a retry at that time or later is still trying, and
+    /// no more is asked of it: so a policy that never gives up has an end here.
+    ///
+    /// ```
+    /// # use core::time::Duration; use redial_core::{Policy, policy}; use redial_sim::Wave;
+    /// const FOREVER: Policy = policy!(allow(unbounded), "attempts: unlimited, delay: 1s");
+    /// let scenario = Wave::new(50).until(Duration::from_secs(10));
+    /// let results = scenario.run(&FOREVER)?.results().unwrap();
+    /// assert_eq!(results.retries_per_client.mean, 9.0);
+    /// assert_eq!(results.still_trying.mean, 1.0);
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn until(mut self, until: Duration) -> Self {
+        self.until = until;
+        self
+    }
+
+    /// The service comes back then, and a retry at that time or later succeeds. `None`, unless
+    /// set: it stays down.
+    ///
+    /// ```
+    /// # use core::time::Duration; use redial_core::{Policy, policy}; use redial_sim::Wave;
+    /// const STEADY: Policy = policy!("attempts: 10, delay: 1s");
+    /// let scenario = Wave::new(50).down(Some(Duration::from_millis(3500)));
+    /// let results = scenario.run(&STEADY)?.results().unwrap();
+    /// assert_eq!(results.back.mean, 1.0);
+    /// assert_eq!(results.back_s.unwrap().last.mean, 4.0);
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub const fn down(mut self, down: Option<Duration>) -> Self {
+        self.down = down;
+        self
+    }
+
+    experiment_settings!("Wave::new(10)");
+
+    /// How many clients there are.
+    ///
+    /// ```
+    /// assert_eq!(redial_sim::Wave::new(5).clients(), 5);
+    /// ```
+    pub const fn clients(&self) -> u32 {
+        self.clients
+    }
+
+    pub(crate) const fn trial_count(&self) -> u32 {
+        self.experiment.trials
+    }
+
+    /// Whether trial *i* of both has the same clients in it.
+    pub(crate) fn same_draws(&self, other: &Self) -> bool {
+        let wave = |one: &Self| (one.clients, one.window, one.until, one.down);
+        wave(self) == wave(other) && self.experiment.same_draws(&other.experiment)
+    }
+
+    /// Runs all trials under `policy`, which decides through [`redial_core::Call`] as it does
+    /// everywhere.
+    ///
+    /// A retry is an event, and a trial holds eight bytes for each: the bound on events is one on
+    /// memory, too.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::Backoff;
+    /// use redial_sim::Wave;
+    ///
+    /// let policy = Backoff::from_fn(|n| Duration::from_millis(7 * u64::from(n))).full_jitter();
+    /// let run = Wave::new(10).run(&policy.attempts(50))?;
+    /// assert!(run.results().is_ok());
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// No clients, trials or threads, or too many of them; nothing that could be looked at, because
+    /// the window or the time is zero.
+    pub fn run<S: Schedule + Sync>(&self, policy: &Policy<S>) -> Result<WaveRun, Invalid> {
+        self.check()?;
+        let trials = self.experiment.run(
+            || Clients::new(self, policy),
+            |clients, index| {
+                let seed = trial_seed(self.experiment.seed, index.into());
+                clients.trial(seed, index < timeline::TRIALS)
+            },
+            |(trial, _)| trial.ended,
+        );
+        Ok(WaveRun::new(*self, trials))
+    }
+
+    fn check(&self) -> Result<(), Invalid> {
+        let most = self.experiment.bounds.clients.min(CLIENTS_MAX);
+        Invalid::unless_within("clients", self.clients, 1, most)?;
+        for (setting, duration) in
+            [("window in seconds", self.window), ("until in seconds", self.until)]
+        {
+            let seconds = nanos(duration) as f64 / 1e9;
+            Invalid::unless_within(setting, seconds, 1e-9, u64::MAX as f64 / 1e9)?;
+        }
+        self.experiment.check()
+    }
+}
+
+/// As the core counts: saturating at 584 years.
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

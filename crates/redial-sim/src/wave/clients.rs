@@ -1,0 +1,131 @@
+//! The clients of a wave, one after the other: none of them knows of another.
+
+use redial_core::{Call, Decision, Policy, Random, Schedule, SplitMix64, Time, Verdict};
+
+use super::peak::peak;
+use super::results::WaveTrial;
+use super::timeline::Bins;
+use super::{Wave, nanos};
+use crate::engine::{Bounds, Ended};
+use crate::quantile::quantile;
+use crate::watch::Watch;
+
+#[derive(Debug)]
+pub(super) struct Clients<'p, S> {
+    policy: &'p Policy<S>,
+    count: u32,
+    window: u64,
+    until: u64,
+    /// When the service is back: at the end of time, if never.
+    back_from: u64,
+    bounds: Bounds,
+    watch: &'static Watch,
+    /// When retries arrived, of all clients.
+    arrivals: Vec<u64>,
+    /// When retries succeeded.
+    successes: Vec<u64>,
+}
+
+/// What has become of a client.
+enum Fate {
+    Back,
+    GaveUp,
+    StillTrying,
+    Cut(Ended),
+}
+
+impl<'p, S: Schedule> Clients<'p, S> {
+    pub(super) fn new(wave: &Wave, policy: &'p Policy<S>) -> Self {
+        Self {
+            policy,
+            count: wave.clients,
+            window: nanos(wave.window),
+            until: nanos(wave.until),
+            back_from: wave.down.map_or(u64::MAX, nanos),
+            bounds: wave.experiment.bounds,
+            watch: wave.experiment.watch,
+            arrivals: Vec::new(),
+            successes: Vec::new(),
+        }
+    }
+
+    pub(super) fn trial(&mut self, seed: u64, with_bins: bool) -> (WaveTrial, Option<Bins>) {
+        self.arrivals.clear();
+        self.successes.clear();
+        let mut trial = WaveTrial::NONE;
+        // Streams that start 2³² apart never meet: a client draws less than 2³² words.
+        let words = SplitMix64::new(seed).word();
+        trial.ended = (0..self.count)
+            .find_map(|client| {
+                let words = SplitMix64::new(words.wrapping_add(u64::from(client) << 32));
+                self.client(words, &mut trial)
+            })
+            .unwrap_or(Ended::Quiet);
+        trial.retries = self.arrivals.len() as u64;
+        if !trial.ended.is_complete() {
+            return (trial, None);
+        }
+        self.look_at(&mut trial);
+        let bins = with_bins.then(|| Bins::of(&self.arrivals, self.window));
+        (trial, bins)
+    }
+
+    /// Counts one client from its failure to its end; what ends the trial with it, if anything.
+    fn client(&mut self, words: SplitMix64, trial: &mut WaveTrial) -> Option<Ended> {
+        if self.watch.is_stopped() {
+            return Some(Ended::Stopped);
+        }
+        let from = self.arrivals.len();
+        let fate = self.retry(words);
+        for arrival in &self.arrivals[from..] {
+            trial.digest.add(*arrival);
+        }
+        // Tells the arrivals of one client from those of the next.
+        trial.digest.add(u64::MAX);
+        match fate {
+            Fate::Back => trial.back += 1,
+            Fate::GaveUp => trial.gave_up += 1,
+            Fate::StillTrying => trial.still_trying += 1,
+            Fate::Cut(bound) => return Some(bound),
+        }
+        None
+    }
+
+    /// The retries of one client, whose call failed at time zero.
+    fn retry(&mut self, mut words: SplitMix64) -> Fate {
+        let mut call = Call::new(self.policy, Time::ZERO);
+        let mut now = Time::ZERO;
+        loop {
+            let Decision::Wait(delay) = call.failed(now, || Verdict::Retry, &mut words) else {
+                return Fate::GaveUp;
+            };
+            now = now.after(delay);
+            let arrival = now.as_nanos();
+            if arrival >= self.until {
+                return Fate::StillTrying;
+            }
+            if arrival > self.bounds.ticks {
+                return Fate::Cut(Ended::Time);
+            }
+            if self.arrivals.len() as u64 == self.bounds.events {
+                return Fate::Cut(Ended::Events);
+            }
+            self.arrivals.push(arrival);
+            if arrival >= self.back_from {
+                self.successes.push(arrival);
+                return Fate::Back;
+            }
+        }
+    }
+
+    fn look_at(&mut self, trial: &mut WaveTrial) {
+        self.arrivals.sort_unstable();
+        let peak = peak(&self.arrivals, self.window);
+        trial.peak = peak.map_or(0, |peak| peak.count);
+        trial.peak_nanos = peak.map(|peak| peak.start);
+        trial.first_nanos = self.arrivals.first().copied();
+        trial.last_nanos = self.arrivals.last().copied();
+        let [p50, p99, last] = [50, 99, 100].map(|percent| quantile(&mut self.successes, percent));
+        (trial.back_p50_nanos, trial.back_p99_nanos, trial.back_last_nanos) = (p50, p99, last);
+    }
+}

@@ -1,0 +1,113 @@
+//! Arrivals over time, in few enough bins to be drawn.
+
+use std::time::Duration;
+
+/// More bins than a screen has columns.
+const BINS_MAX: u64 = 2048;
+
+/// As many trials have a timeline; more would change nothing that can be seen, and take memory.
+pub(super) const TRIALS: u32 = 100;
+
+/// How many retries arrive in each stretch of time, from time zero to the last of them.
+///
+/// ```
+/// use core::time::Duration;
+/// use redial_core::{Policy, policy};
+/// use redial_sim::Wave;
+///
+/// const STEADY: Policy = policy!("attempts: 3, delay: 1s");
+/// let scenario = Wave::new(50).window(Duration::from_millis(500));
+/// let timeline = scenario.run(&STEADY)?.results().unwrap().timeline;
+/// assert_eq!(timeline.bin, Duration::from_millis(500));
+/// assert_eq!(timeline.arrivals, [0.0, 0.0, 50.0, 0.0, 50.0]);
+/// # Ok::<(), redial_sim::Invalid>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaveTimeline {
+    /// How long each stretch is: the window, or as often twice that as keeps their number at 2048
+    /// or below.
+    pub bin: Duration,
+    /// The mean number of arrivals in each, over the trials, or the first hundred of them. The last
+    /// is not zero; there is none where nothing arrives.
+    pub arrivals: Vec<f64>,
+}
+
+/// The timeline of one trial.
+#[derive(Clone, Debug)]
+pub(super) struct Bins {
+    nanos: u64,
+    counts: Vec<u64>,
+}
+
+impl Bins {
+    /// The bins of these times, which are sorted.
+    pub(super) fn of(times: &[u64], window: u64) -> Self {
+        let Some(last) = times.last() else {
+            return Self { nanos: window, counts: Vec::new() };
+        };
+        let mut nanos = window;
+        while last / nanos >= BINS_MAX {
+            nanos *= 2;
+        }
+        let mut counts = Vec::new();
+        let mut rest = times;
+        for bin in 0..=last / nanos {
+            let inside = rest.partition_point(|time| time / nanos <= bin);
+            counts.push(inside as u64);
+            rest = &rest[inside..];
+        }
+        Self { nanos, counts }
+    }
+
+    /// The mean of them all, in the longest of their bins: each is a power of two of any other.
+    pub(super) fn mean<'b>(all: impl Iterator<Item = &'b Self> + Clone) -> WaveTimeline {
+        let nanos = all.clone().map(|bins| bins.nanos).max().unwrap_or(0);
+        let mut sums: Vec<u64> = Vec::new();
+        for bins in all.clone() {
+            for (index, counts) in bins.counts.chunks((nanos / bins.nanos) as usize).enumerate() {
+                if index == sums.len() {
+                    sums.push(0);
+                }
+                sums[index] += counts.iter().sum::<u64>();
+            }
+        }
+        let trials = all.count() as f64;
+        let arrivals = sums.into_iter().map(|sum| sum as f64 / trials).collect();
+        WaveTimeline { bin: Duration::from_nanos(nanos), arrivals }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_arrival_is_in_one_bin() {
+        let times: Vec<u64> = (0..100_000).map(|n| n * n / 1000).collect();
+        for window in [1, 7, 1000, u64::MAX] {
+            let bins = Bins::of(&times, window);
+            assert_eq!(bins.counts.iter().sum::<u64>(), 100_000);
+            assert!(bins.counts.len() <= BINS_MAX as usize, "{}", bins.counts.len());
+            let in_third = times.iter().filter(|time| **time / bins.nanos == 2).count() as u64;
+            assert_eq!(bins.counts.get(2).copied().unwrap_or(0), in_third);
+        }
+    }
+
+    #[test]
+    fn the_end_of_time_has_a_bin() {
+        let bins = Bins::of(&[0, u64::MAX], 1);
+        assert_eq!(bins.counts.len() as u64, BINS_MAX);
+        assert_eq!((bins.counts[0], bins.counts[2047]), (1, 1));
+    }
+
+    #[test]
+    fn trials_of_different_lengths_have_a_mean() {
+        let short = Bins::of(&[0, 1, 3], 2);
+        let long = Bins::of(&[0, 2 * 2048 + 3], 2);
+        let none = Bins::of(&[], 2);
+        let mean = Bins::mean([&short, &long, &none].into_iter());
+        assert_eq!(mean.bin, Duration::from_nanos(4));
+        assert_eq!((mean.arrivals[0], mean.arrivals.len()), (4.0 / 3.0, 1025));
+        assert_eq!(mean.arrivals[1024], 1.0 / 3.0);
+    }
+}
