@@ -46,6 +46,7 @@ mod estimate;
 mod experiment;
 mod invalid;
 mod outage;
+mod layers;
 mod quantile;
 mod results;
 mod trials;
@@ -61,6 +62,7 @@ pub use crate::outage::{
     Arrivals, CallCounts, Caught, CaughtCounts, Outage, OutageComparison, OutageCut, OutageResults,
     OutageRun, OutageTrial, OutageTimeline, Phases, Service,
 };
+pub use crate::layers::{Layers, LayersComparison, LayersResults, LayersRun, LayersTrial};
 pub use crate::results::{Comparison, Cut, Results, Run, Trial};
 pub use crate::watch::Watch;
 pub use crate::wave::{
