@@ -104,12 +104,14 @@ impl Layers {
     /// every layer that it enters, however often. In a long outage a layer's budget allows as many
     /// retries as were deposited, so *k* layers that deposit *d* for each call and have no floor
     /// amplify by (1 + *d*)ᵏ, and by a little more until what the budgets held at first is spent.
+    /// What is deposited to a full budget is lost, so a capacity below what comes in while an
+    /// attempt is under way gives a little less.
     ///
     /// ```
     /// # use redial_core::{Budget, Policy}; use redial_sim::Layers;
-    /// let tenth = Budget::builder().capacity(1.0).deposit(0.1).floor_per_second(0.0);
+    /// let tenth = Budget::builder().capacity(10.0).deposit(0.1).floor_per_second(0.0);
     /// let results = Layers::new(3).budget(Some(tenth)).run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert!((results.amplification.mean - 1.331).abs() < 0.01); // instead of 27
+    /// assert!((results.amplification.mean - 1.331).abs() < 0.05); // instead of 27
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn budget(mut self, budget: Option<BudgetBuilder>) -> Self {
@@ -232,9 +234,4 @@ impl Layers {
         );
         stack.trial(run.ended, digest)
     }
-}
-
-/// As the core counts: saturating at 584 years.
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

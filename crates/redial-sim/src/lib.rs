@@ -49,6 +49,7 @@ mod outage;
 mod layers;
 mod quantile;
 mod results;
+mod ticks;
 mod trials;
 mod watch;
 mod wave;

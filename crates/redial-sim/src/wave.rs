@@ -16,6 +16,7 @@ use self::clients::Clients;
 use crate::chance::trial_seed;
 use crate::experiment::{Experiment, experiment_settings};
 use crate::invalid::Invalid;
+use crate::ticks::ticks;
 
 /// Clients that all fail at time zero, because the service went down under them, and retry by a
 /// policy: what hits the service, and how much of it at once.
@@ -184,14 +185,9 @@ impl Wave {
         for (setting, duration) in
             [("window in seconds", self.window), ("until in seconds", self.until)]
         {
-            let seconds = nanos(duration) as f64 / 1e9;
+            let seconds = ticks(duration) as f64 / 1e9;
             Invalid::unless_within(setting, seconds, 1e-9, u64::MAX as f64 / 1e9)?;
         }
         self.experiment.check()
     }
-}
-
-/// As the core counts: saturating at 584 years.
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -18,7 +18,7 @@ use crate::estimate::Estimate;
 /// assert_eq!((trial.attempts, trial.attempts_worst), (54, 27));
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LayersTrial {
     /// How it ended.
     pub ended: Ended,
@@ -32,8 +32,8 @@ pub struct LayersTrial {
     pub succeeded: u32,
     /// Calls at the top that gave up.
     pub gave_up: u32,
-    /// How long a call at the top took, in the mean; not a number where none has ended.
-    pub nanos_mean: f64,
+    /// How long a call at the top took, in the mean.
+    pub nanos_mean: u64,
     /// How long 99 of 100 of them took at most.
     pub nanos_p99: u64,
     /// The digest of the trace.
@@ -180,7 +180,7 @@ impl LayersRun {
             worst: self.trials.iter().map(|trial| trial.attempts_worst).max().unwrap_or(0),
             closed_form: self.closed_form,
             succeeded: per_call(&|trial| trial.succeeded.into()),
-            time_ms: self.estimate(|trial| trial.nanos_mean / 1e6),
+            time_ms: self.estimate(|trial| trial.nanos_mean as f64 / 1e6),
             time_p99_ms: self.estimate(|trial| trial.nanos_p99 as f64 / 1e6),
         })
     }
@@ -210,7 +210,7 @@ impl LayersRun {
         Some(LayersComparison {
             amplification: difference(&|trial| trial.attempts as f64 / calls),
             succeeded: difference(&|trial| f64::from(trial.succeeded) / calls),
-            time_ms: difference(&|trial| trial.nanos_mean / 1e6),
+            time_ms: difference(&|trial| trial.nanos_mean as f64 / 1e6),
         })
     }
 

@@ -5,12 +5,13 @@ use redial_core::{
     Verdict,
 };
 
+use super::Layers;
 use super::results::LayersTrial;
-use super::{Layers, nanos};
 use crate::chance::unit;
 use crate::digest::Digest;
 use crate::engine::{Ended, Event, Model};
 use crate::quantile::quantile;
+use crate::ticks::ticks;
 
 /// What happened, in the digest of a trace.
 const FAILED: u8 = 0;
@@ -62,8 +63,8 @@ impl<'p, S: Schedule> Stack<'p, S> {
             policy,
             depth,
             errors: layers.errors,
-            service: nanos(layers.service),
-            every: nanos(layers.every),
+            service: ticks(layers.service),
+            every: ticks(layers.every),
             budget: layers.budget,
             budgets: Vec::new(),
             jitter: 0,
@@ -118,8 +119,7 @@ impl<'p, S: Schedule> Stack<'p, S> {
             entered: entered.collect(),
             succeeded: self.succeeded,
             gave_up: self.times.len() as u32 - self.succeeded,
-            nanos_mean: self.times.iter().map(|nanos| *nanos as f64).sum::<f64>()
-                / self.times.len() as f64,
+            nanos_mean: mean(&self.times),
             nanos_p99: quantile(&mut self.times, 99).unwrap_or(0),
             digest,
         }
@@ -176,4 +176,10 @@ impl<S: Schedule> Model for Stack<'_, S> {
             None => self.end(number, now, GAVE_UP),
         }
     }
+}
+
+/// Rounded down; zero of nothing.
+fn mean(times: &[u64]) -> u64 {
+    let sum: u128 = times.iter().map(|nanos| u128::from(*nanos)).sum();
+    sum.checked_div(times.len() as u128).unwrap_or(0) as u64
 }

@@ -2,12 +2,13 @@
 
 use redial_core::{Call, Decision, Policy, Random, Schedule, SplitMix64, Time, Verdict};
 
+use super::Wave;
 use super::peak::peak;
 use super::results::WaveTrial;
 use super::timeline::Bins;
-use super::{Wave, nanos};
 use crate::engine::{Bounds, Ended};
 use crate::quantile::quantile;
+use crate::ticks::ticks;
 use crate::watch::Watch;
 
 #[derive(Debug)]
@@ -39,9 +40,9 @@ impl<'p, S: Schedule> Clients<'p, S> {
         Self {
             policy,
             count: wave.clients,
-            window: nanos(wave.window),
-            until: nanos(wave.until),
-            back_from: wave.down.map_or(u64::MAX, nanos),
+            window: ticks(wave.window),
+            until: ticks(wave.until),
+            back_from: wave.down.map_or(u64::MAX, ticks),
             bounds: wave.experiment.bounds,
             watch: wave.experiment.watch,
             arrivals: Vec::new(),
