@@ -176,8 +176,17 @@ impl Contention {
         self.clients
     }
 
-    pub(crate) const fn trial_count(&self) -> u32 {
-        self.experiment.trials
+    pub(crate) const fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
+    pub(crate) const fn latency_mean(&self) -> Duration {
+        self.latency.mean
+    }
+
+    /// The same with so many clients.
+    pub(crate) const fn of(self, clients: u32) -> Self {
+        Self { clients, ..self }
     }
 
     /// Whether trial *i* of both has the same crowd in it.

@@ -51,6 +51,7 @@ mod quantile;
 mod results;
 mod ticks;
 mod trials;
+pub mod tune;
 mod watch;
 mod wave;
 
@@ -65,6 +66,7 @@ pub use crate::outage::{
 };
 pub use crate::layers::{Layers, LayersComparison, LayersResults, LayersRun, LayersTrial};
 pub use crate::results::{Comparison, Cut, Results, Run, Trial};
+pub use crate::tune::Search;
 pub use crate::watch::Watch;
 pub use crate::wave::{
     BackAgain, Wave, WaveComparison, WaveResults, WaveRun, WaveTimeline, WaveTrial,

@@ -270,7 +270,7 @@ impl Run {
         Some(Cut {
             bound: last.ended,
             index: (self.trials.len() as u32).saturating_sub(1),
-            trials: self.scenario.trial_count(),
+            trials: self.scenario.experiment().trials,
             clients: self.scenario.clients(),
             trial: last,
         })

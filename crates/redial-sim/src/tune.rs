@@ -1,0 +1,480 @@
+//! The search for the policy that serves a crowd of unknown size best.
+
+mod course;
+mod front;
+mod race;
+mod space;
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use redial_core::{Backoff, Policy};
+
+use self::race::{Race, Round};
+use self::space::{Space, between};
+use crate::chance::trial_seed;
+use crate::contention::Contention;
+use crate::engine::{Bounds, Engine};
+use crate::invalid::Invalid;
+use crate::results::{Comparison, Cut, Results};
+
+/// A search for the policy that does better than yours, however many clients there are.
+///
+/// The best policy for ten clients is a bad one for two hundred, and seldom is it known how many
+/// there will be. So a policy is judged where it does worst: by the largest share of the calls of
+/// yours, and the largest share of the time of yours, that it takes at any of the numbers of
+/// clients. The larger of the two is its [regret](Candidate::regret), and the winner is the policy
+/// with the least. Below 1, it is better than yours in both, at every number of clients; if there is
+/// no such policy, yours wins. There are no weights to choose: who would rather have less work than
+/// time finds that on the [front](Found::front).
+///
+/// Work and time of clients that give up are worth nothing. So a policy must first serve: as many
+/// clients as yours at every number, and 99 % at least, or the share that [`commits`](Self::commits)
+/// asks for. Where none does, the winner is the one that comes closest.
+///
+/// The search begins all over the space (constant, linear, exponential and decorrelated backoffs;
+/// delays from a tenth of the latency; caps; no, proportional, equal and full jitter), goes on near
+/// the best in rounds of ever fewer policies and ever more trials, each on new chance that is the
+/// same for all of its policies, and at last measures the winner against yours on new chance again:
+/// being the best of many is luck in part, and that part is not measured twice.
+///
+/// Chance, threads, the watch and the bounds are those of the scenario; its trials are those of the
+/// last measurement. What takes more than a thousand events for each client, or 32 times those of
+/// yours, is cut and does not win. Limits in time that yours has, all have.
+///
+/// ```
+/// use redial_sim::{Contention, Search, tune::Effort};
+///
+/// let scenario = Contention::occ(1).seed(7);
+/// let search = Search::new(scenario, &[5, 20]).effort(Effort::Quick);
+/// let found = search.run()?;
+///
+/// assert!(found.winner.regret() < 1.0);
+/// assert!(found.beats_yours());
+/// assert_eq!(found.winner.policy.to_string().parse(), Ok(found.winner.policy));
+/// # Ok::<(), redial_sim::Invalid>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a search does nothing until it is run"]
+pub struct Search {
+    scenario: Contention,
+    clients: Vec<u32>,
+    yours: Policy,
+    goal: Option<f64>,
+    attempts: Option<RangeInclusive<u32>>,
+    effort: Effort,
+}
+
+/// How long a search takes, and how sure it is.
+///
+/// ```
+/// use redial_sim::{Contention, Search, tune::Effort};
+/// let search = Search::over(Contention::occ(1), 10..=190);
+/// assert!(search.clone().effort(Effort::Quick).trials() < search.trials());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Effort {
+    /// Some 300 policies.
+    Quick,
+    /// Some 1200 policies: seconds, for up to two hundred clients.
+    #[default]
+    Normal,
+    /// Some 5500 policies, in ten times the time.
+    Thorough,
+}
+
+/// More numbers of clients than this are one more than anybody can look at.
+const NUMBERS_MAX: u32 = 100;
+
+/// Nobody wants a policy that needs a thousand calls for one client's success.
+const EVENTS_PER_CLIENT: u64 = 1000;
+
+/// Where yours gives up after some attempts, others may after as many, and up to this many.
+const ATTEMPTS_MAX: u32 = 20;
+
+impl Search {
+    /// A search at these numbers of clients, instead of the scenario's own. Until
+    /// [`against`](Self::against) says otherwise, yours is what most advice comes to: exponential
+    /// from the latency to two hundred of it, full jitter, never giving up. At 10 ms that is the
+    /// best policy of AWS's study.
+    ///
+    /// ```
+    /// use redial_sim::{Contention, Search};
+    /// let search = Search::new(Contention::occ(1), &[10, 100]);
+    /// assert_eq!(
+    ///     search.yours().to_string(),
+    ///     "attempts: unlimited, delay: 10ms, backoff: exponential, max_delay: 2s, jitter: full",
+    /// );
+    /// ```
+    pub fn new(scenario: Contention, clients: &[u32]) -> Self {
+        let latency = unit(&scenario);
+        let cap = latency.saturating_mul(200);
+        let yours = Backoff::exponential(latency).max(cap).full_jitter().unlimited();
+        let (goal, attempts, effort) = (None, None, Effort::Normal);
+        Self { scenario, clients: clients.to_vec(), yours, goal, attempts, effort }
+    }
+
+    /// A search at five numbers of clients, from the least to the most, in equal factors.
+    ///
+    /// ```
+    /// use redial_sim::{Contention, Search};
+    /// assert_eq!(Search::over(Contention::occ(1), 10..=190).clients(), [10, 21, 44, 91, 190]);
+    /// assert_eq!(Search::over(Contention::occ(1), 2..=4).clients(), [2, 3, 4]);
+    /// ```
+    pub fn over(scenario: Contention, clients: RangeInclusive<u32>) -> Self {
+        let (least, most) = (f64::from(*clients.start()), f64::from(*clients.end()));
+        let number = |step| between(least, most, f64::from(step) / 4.0).round() as u32;
+        let mut numbers: Vec<u32> = (0..5).map(number).collect();
+        numbers.dedup();
+        Self::new(scenario, &numbers)
+    }
+
+    /// Your own policy, which others are measured against.
+    ///
+    /// ```
+    /// use redial_core::Policy;
+    /// use redial_sim::{Contention, Search};
+    /// let search = Search::new(Contention::ballot(1), &[5]).against(&Policy::CONTENTION);
+    /// assert_eq!(*search.yours(), Policy::CONTENTION);
+    /// ```
+    pub fn against(mut self, yours: &Policy) -> Self {
+        self.yours = *yours;
+        self
+    }
+
+    /// The share of the clients that must get what they want, at every number of them.
+    ///
+    /// ```
+    /// use redial_core::Policy;
+    /// use redial_sim::{Contention, Latency, Search, tune::Effort};
+    ///
+    /// // Which policy serves 99 % of ten devices at a round trip of 50 ms?
+    /// let scenario = Contention::ballot(1).latency(Latency::millis(50, 10));
+    /// let search = Search::new(scenario, &[10]).against(&Policy::CONTENTION).commits(0.99);
+    /// let found = search.effort(Effort::Quick).run()?;
+    /// assert!(found.yours.committed < 0.9);
+    /// assert!(found.winner.meets_goal() && found.winner.committed >= 0.99);
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub fn commits(mut self, share: f64) -> Self {
+        self.goal = Some(share);
+        self
+    }
+
+    /// How many attempts a policy may make. Unless set: as many as it takes where yours is
+    /// unlimited; otherwise from 2 to 20, or to those of yours.
+    ///
+    /// ```
+    /// use redial_core::Policy;
+    /// use redial_sim::{Contention, Search, tune::Effort};
+    ///
+    /// let search = Search::new(Contention::collision(1), &[4]).attempts(7..=7);
+    /// let found = search.against(&Policy::CONTENTION).effort(Effort::Quick).run()?;
+    /// assert_eq!(found.winner.policy.attempts(), Some(7));
+    /// assert!(found.winner.committed > found.yours.committed);
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub fn attempts(mut self, attempts: RangeInclusive<u32>) -> Self {
+        self.attempts = Some(attempts);
+        self
+    }
+
+    /// How hard to search.
+    ///
+    /// ```
+    /// use redial_sim::{Contention, Search, tune::Effort};
+    /// let search = Search::new(Contention::occ(1), &[5]).effort(Effort::Thorough);
+    /// assert!(search.trials() > 100_000);
+    /// ```
+    pub fn effort(mut self, effort: Effort) -> Self {
+        self.effort = effort;
+        self
+    }
+
+    /// The numbers of clients.
+    ///
+    /// ```
+    /// use redial_sim::{Contention, Search};
+    /// assert_eq!(Search::new(Contention::occ(1), &[5, 9]).clients(), [5, 9]);
+    /// ```
+    pub fn clients(&self) -> &[u32] {
+        &self.clients
+    }
+
+    /// Your policy.
+    ///
+    /// ```
+    /// use redial_core::Policy;
+    /// use redial_sim::{Contention, Search};
+    /// let search = Search::new(Contention::occ(1), &[5]).against(&Policy::DEFAULT);
+    /// assert_eq!(*search.yours(), Policy::DEFAULT);
+    /// ```
+    pub fn yours(&self) -> &Policy {
+        &self.yours
+    }
+
+    /// How many trials the search takes at most: what its [`Watch`](crate::Watch) counts up to.
+    /// They are fewer where policies are cut, or found twice.
+    ///
+    /// ```
+    /// use redial_sim::{Contention, Search, Watch, tune::Effort};
+    ///
+    /// static WATCH: Watch = Watch::new();
+    /// let search = Search::new(Contention::occ(1).watch(&WATCH), &[5]).effort(Effort::Quick);
+    /// search.run()?;
+    /// assert!(WATCH.trials() <= search.trials() && WATCH.trials() > search.trials() / 2);
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub fn trials(&self) -> u64 {
+        // Yours is one more in every round.
+        let of_round = |round: &Round| (u64::from(round.policies) + 1) * u64::from(round.trials);
+        let of_rounds: u64 = self.rounds().iter().map(of_round).sum();
+        let of_gain = 2 * u64::from(self.scenario.experiment().trials);
+        (of_rounds + of_gain) * self.clients.len() as u64
+    }
+
+    /// Searches.
+    ///
+    /// # Errors
+    ///
+    /// No clients, trials, threads or attempts, or too many of them; a share that is none.
+    pub fn run(&self) -> Result<Found, Invalid> {
+        self.check()?;
+        let mut race = Race::new(self);
+        for (index, round) in self.rounds().iter().enumerate() {
+            race.run(round, &self.crowds(index, round.trials))?;
+        }
+        let mut candidates = vec![race.yours];
+        candidates.append(&mut race.candidates);
+        let front = front::front(&candidates).into_iter().map(|index| candidates[index]).collect();
+        candidates.sort_by(front::order);
+        let winner = candidates[0];
+        let gain = self.gain(&winner.policy)?;
+        Ok(Found {
+            winner,
+            yours: race.yours,
+            front,
+            gain,
+            tried: race.tried.len() as u32,
+            events: race.events,
+            is_complete: !self.is_stopped(),
+        })
+    }
+
+    fn check(&self) -> Result<(), Invalid> {
+        let numbers = self.clients.len() as f64;
+        Invalid::unless_within("numbers of clients", numbers, 1, NUMBERS_MAX)?;
+        for &clients in &self.clients {
+            Engine::new(clients, self.scenario.experiment().bounds)?;
+        }
+        self.scenario.experiment().check()?;
+        Invalid::unless_within("commits", self.goal.unwrap_or(1.0), 0, 1)?;
+        let attempts = self.attempts.clone().unwrap_or(1..=1);
+        Invalid::unless_within("attempts", *attempts.start(), 1, *attempts.end())
+    }
+
+    /// The winner against yours, on chance that nobody has met.
+    fn gain(&self, winner: &Policy) -> Result<Vec<Gain>, Invalid> {
+        let trials = self.scenario.experiment().trials;
+        let mut gain = vec![];
+        for scenario in self.crowds(self.rounds().len(), trials) {
+            let (winner, yours) = (scenario.run(winner)?, scenario.run(&self.yours)?);
+            let change = winner.against(&yours);
+            let (winner, yours) = (winner.results(), yours.results());
+            gain.push(Gain { clients: scenario.clients(), winner, yours, change });
+        }
+        if self.is_stopped() { Ok(vec![]) } else { Ok(gain) }
+    }
+
+    const fn rounds(&self) -> &'static [Round] {
+        match self.effort {
+            Effort::Quick => race::QUICK,
+            Effort::Normal => race::NORMAL,
+            Effort::Thorough => race::THOROUGH,
+        }
+    }
+
+    /// The crowds of one stage of the search, with chance of its own.
+    fn crowds(&self, stage: usize, trials: u32) -> Vec<Contention> {
+        let experiment = self.scenario.experiment();
+        let scenario = self.scenario.seed(trial_seed(experiment.seed, stage as u64)).trials(trials);
+        let crowd = |&clients: &u32| {
+            let events = experiment.bounds.events.min(u64::from(clients) * EVENTS_PER_CLIENT);
+            scenario.of(clients).bounds(Bounds { events, ..experiment.bounds })
+        };
+        self.clients.iter().map(crowd).collect()
+    }
+
+    fn space(&self) -> Space {
+        let most = self.clients.iter().copied().max().unwrap_or(1);
+        let by_yours = || self.yours.attempts().map(|yours| 2.min(yours)..=yours.max(ATTEMPTS_MAX));
+        let attempts = self.attempts.clone().or_else(by_yours);
+        Space::new(unit(&self.scenario), most, attempts, self.yours)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.scenario.experiment().watch.is_stopped()
+    }
+}
+
+/// What delays are measured by: the latency, or something where there is none.
+fn unit(scenario: &Contention) -> Duration {
+    let latency = scenario.latency_mean();
+    if latency.is_zero() { Duration::from_millis(1) } else { latency }
+}
+
+/// A policy and how it does, measured against yours where it does worst.
+///
+/// ```
+/// use redial_sim::{Contention, Search, tune::Effort};
+///
+/// let found = Search::new(Contention::occ(1), &[5]).effort(Effort::Quick).run()?;
+/// assert_eq!((found.yours.calls, found.yours.time), (1.0, 1.0));
+/// assert_eq!(found.winner.committed, 1.0);
+/// # Ok::<(), redial_sim::Invalid>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// The policy, which prints itself as a clause.
+    pub policy: Policy,
+    /// The most calls that it takes, where yours takes 1. Infinite where it comes to no end.
+    pub calls: f64,
+    /// The most time that it takes, where yours takes 1. Infinite where it comes to no end.
+    pub time: f64,
+    /// The least share of clients that got what they wanted.
+    pub committed: f64,
+    /// What that may lack of the goal, as far as the trials can tell.
+    missing: f64,
+}
+
+impl Candidate {
+    /// Before it has met anybody.
+    const fn flawless(policy: Policy) -> Self {
+        Self { policy, calls: 0.0, time: 0.0, committed: 1.0, missing: 0.0 }
+    }
+
+    /// Comes to no end, as far as anybody has waited.
+    const fn unknown(policy: Policy) -> Self {
+        let never = f64::INFINITY;
+        Self { policy, calls: never, time: never, committed: 0.0, missing: 1.0 }
+    }
+
+    fn is_known(&self) -> bool {
+        self.calls.is_finite()
+    }
+
+    /// The larger of [`calls`](Self::calls) and [`time`](Self::time): below 1, the policy is better
+    /// than yours in both, at every number of clients.
+    ///
+    /// ```
+    /// use redial_sim::{Contention, Search, tune::Effort};
+    /// let found = Search::new(Contention::occ(1), &[20]).effort(Effort::Quick).run()?;
+    /// assert_eq!(found.winner.regret(), found.winner.calls.max(found.winner.time));
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub fn regret(&self) -> f64 {
+        self.calls.max(self.time)
+    }
+
+    /// Whether as many clients get what they want as was asked for, with 95 % confidence.
+    ///
+    /// ```
+    /// use redial_core::Policy;
+    /// use redial_sim::{Contention, Search, tune::Effort};
+    ///
+    /// // Nobody finds a way for a hundred clients to succeed at their first attempt.
+    /// let search = Search::new(Contention::occ(1), &[100]).attempts(1..=1);
+    /// let found = search.against(&Policy::DEFAULT).effort(Effort::Quick).run()?;
+    /// assert!(!found.winner.meets_goal());
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub fn meets_goal(&self) -> bool {
+        self.missing <= 0.0
+    }
+}
+
+/// What a search has found.
+///
+/// ```
+/// use redial_sim::{Contention, Search, tune::Effort};
+///
+/// let found = Search::new(Contention::occ(1), &[20]).effort(Effort::Quick).run()?;
+/// assert!(found.is_complete && found.tried > 100);
+/// assert!(found.front.contains(&found.winner));
+/// # Ok::<(), redial_sim::Invalid>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The policy of the least regret, which may be yours.
+    pub winner: Candidate,
+    /// Your policy.
+    pub yours: Candidate,
+    /// Of the policies of the last round, those that no other betters in both calls and time: the
+    /// fewest calls first. The winner is one of them.
+    pub front: Vec<Candidate>,
+    /// The winner against yours, at each number of clients. Empty where the search was stopped.
+    pub gain: Vec<Gain>,
+    /// How many policies were tried.
+    pub tried: u32,
+    /// How many events that took.
+    pub events: u64,
+    /// Whether the search was not stopped. If it was, this is what it knew by then.
+    pub is_complete: bool,
+}
+
+impl Found {
+    /// Whether the winner needs fewer calls and less time than yours, and serves no fewer, at every
+    /// number of clients, each with 95 % confidence.
+    ///
+    /// ```
+    /// use redial_sim::{Contention, Search, tune::Effort};
+    /// let found = Search::new(Contention::occ(1), &[1]).effort(Effort::Quick).run()?;
+    /// assert!(!found.beats_yours()); // there is nothing to gain
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub fn beats_yours(&self) -> bool {
+        !self.gain.is_empty() && self.gain.iter().all(Gain::is_better)
+    }
+}
+
+/// The winner against yours at one number of clients, on chance that the search has not met.
+///
+/// ```
+/// use redial_sim::{Contention, Search, tune::Effort};
+///
+/// let found = Search::new(Contention::occ(1), &[20]).effort(Effort::Quick).run()?;
+/// let gain = &found.gain[0];
+/// let (winner, yours) = (gain.winner.unwrap(), gain.yours.unwrap());
+/// assert_eq!((gain.clients, winner.clients), (20, 20));
+/// assert!(winner.calls.mean < yours.calls.mean);
+/// # Ok::<(), redial_sim::Invalid>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gain {
+    /// The number of clients.
+    pub clients: u32,
+    /// The winner's results, unless it was cut.
+    pub winner: Result<Results, Cut>,
+    /// And those of yours.
+    pub yours: Result<Results, Cut>,
+    /// What the winner changes, on common random numbers, unless one of them was cut.
+    pub change: Option<Comparison>,
+}
+
+impl Gain {
+    /// Whether the winner needs fewer calls and less time, each with 95 % confidence, and does not
+    /// serve fewer clients for it.
+    ///
+    /// ```
+    /// use redial_sim::{Contention, Search, tune::Effort};
+    /// let found = Search::new(Contention::occ(1), &[20]).effort(Effort::Quick).run()?;
+    /// assert!(found.gain[0].is_better());
+    /// # Ok::<(), redial_sim::Invalid>(())
+    /// ```
+    pub fn is_better(&self) -> bool {
+        self.change.is_some_and(|Comparison { calls, time_ms, committed, .. }| {
+            let is_less = calls.mean + calls.ci95 < 0.0 && time_ms.mean + time_ms.ci95 < 0.0;
+            is_less && committed.mean + committed.ci95 >= 0.0
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! What policies cost on the same crowds, against yours.
+
+use redial_core::Policy;
+
+use super::Candidate;
+use crate::contention::Contention;
+use crate::engine::Bounds;
+use crate::invalid::Invalid;
+use crate::results::Run;
+
+/// The crowds that all policies of a round meet.
+#[derive(Debug)]
+pub(super) struct Course {
+    crowds: Vec<Crowd>,
+    /// Yours, against itself, and the events that took.
+    pub(super) yours: (Candidate, u64),
+}
+
+/// One of them, and what yours costs there.
+#[derive(Debug)]
+struct Crowd {
+    scenario: Contention,
+    calls: f64,
+    time_ms: f64,
+    /// The share of clients that should get what they want.
+    goal: f64,
+}
+
+/// Without a goal of its own, a search looks for what serves as many as yours, and this many at
+/// least.
+const GOAL: f64 = 0.99;
+
+/// A policy that takes so many times the events of yours is not worth the wait for its end.
+const PATIENCE: u64 = 32;
+
+impl Course {
+    pub(super) fn new(
+        scenarios: &[Contention],
+        yours: &Policy,
+        goal: Option<f64>,
+    ) -> Result<Self, Invalid> {
+        let (mut candidate, mut events) = (Candidate::flawless(*yours), 0);
+        let mut crowds = vec![];
+        for scenario in scenarios {
+            let run = scenario.run(yours)?;
+            let crowd = Crowd::new(scenario, &run, goal);
+            crowd.judge(&run, &mut candidate);
+            events += run.events();
+            crowds.push(crowd);
+        }
+        Ok(Self { crowds, yours: (candidate, events) })
+    }
+
+    /// How `policy` does, and the events that took.
+    pub(super) fn measure(&self, policy: &Policy) -> Result<(Candidate, u64), Invalid> {
+        let (mut candidate, mut events) = (Candidate::flawless(*policy), 0);
+        for crowd in &self.crowds {
+            let run = crowd.scenario.run(policy)?;
+            crowd.judge(&run, &mut candidate);
+            events += run.events();
+            if !candidate.is_known() {
+                break;
+            }
+        }
+        Ok((candidate, events))
+    }
+}
+
+impl Crowd {
+    fn new(scenario: &Contention, yours: &Run, goal: Option<f64>) -> Self {
+        // Where yours comes to no end, others are measured by one attempt of each client.
+        let attempt_ms = scenario.latency_mean().as_secs_f64() * 1e3;
+        let alone = (f64::from(scenario.clients()), attempt_ms, 0.0);
+        let (calls, time_ms, committed) = yours.results().map_or(alone, |results| {
+            (results.calls.mean, results.time_ms.mean, results.committed.mean)
+        });
+        let longest = yours.trials().iter().map(|trial| trial.events).max().unwrap_or(0);
+        let bounds = scenario.experiment().bounds;
+        let events = bounds.events.min(longest.saturating_mul(PATIENCE));
+        let scenario = scenario.bounds(Bounds { events, ..bounds }).threads(1);
+        Self { scenario, calls, time_ms, goal: goal.unwrap_or(committed.max(GOAL)) }
+    }
+
+    /// A candidate is what it is where it does worst.
+    fn judge(&self, run: &Run, candidate: &mut Candidate) {
+        let Ok(results) = run.results() else {
+            *candidate = Candidate::unknown(candidate.policy);
+            return;
+        };
+        let committed = results.committed;
+        // One trial says nothing about the spread.
+        let doubt = if committed.ci95.is_finite() { committed.ci95 } else { 0.0 };
+        candidate.calls = candidate.calls.max(ratio(results.calls.mean, self.calls));
+        candidate.time = candidate.time.max(ratio(results.time_ms.mean, self.time_ms));
+        candidate.committed = candidate.committed.min(committed.mean);
+        candidate.missing = candidate.missing.max(self.goal - (committed.mean - doubt));
+    }
+}
+
+/// Nothing against nothing is no change.
+fn ratio(ours: f64, theirs: f64) -> f64 {
+    if ours == theirs { 1.0 } else { ours / theirs }
+}

@@ -1,0 +1,129 @@
+//! Rounds with ever fewer policies and ever more trials.
+//!
+//! Each round meets chance of its own, so that luck in one is no help in the next.
+
+use std::collections::HashSet;
+
+use redial_core::{Policy, SplitMix64};
+
+use super::course::Course;
+use super::front::worth_keeping;
+use super::space::{Point, Space};
+use super::{Candidate, Search};
+use crate::contention::Contention;
+use crate::invalid::Invalid;
+use crate::trials;
+
+/// One round: the best of the last one, and others near them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Round {
+    pub(super) policies: u32,
+    /// So many of them were in the last round, too.
+    kept: u32,
+    /// How far from those the others are.
+    reach: f64,
+    pub(super) trials: u32,
+}
+
+const fn round(policies: u32, kept: u32, reach: f64, trials: u32) -> Round {
+    Round { policies, kept, reach, trials }
+}
+
+pub(super) const QUICK: &[Round] = &[
+    round(240, 0, 1.0, 4),
+    round(80, 20, 0.12, 12),
+    round(40, 12, 0.05, 40),
+    round(12, 12, 0.0, 150),
+];
+
+pub(super) const NORMAL: &[Round] = &[
+    round(800, 0, 1.0, 4),
+    round(240, 60, 0.15, 12),
+    round(200, 40, 0.08, 24),
+    round(120, 30, 0.04, 60),
+    round(24, 24, 0.0, 400),
+];
+
+pub(super) const THOROUGH: &[Round] = &[
+    round(4000, 0, 1.0, 4),
+    round(1000, 250, 0.15, 12),
+    round(500, 120, 0.08, 40),
+    round(300, 60, 0.04, 100),
+    round(200, 40, 0.02, 200),
+    round(40, 40, 0.0, 2000),
+];
+
+#[derive(Debug)]
+pub(super) struct Race<'s> {
+    search: &'s Search,
+    space: Space,
+    random: SplitMix64,
+    /// Those of the last round that was run to its end, and how they did.
+    entrants: Vec<Entrant>,
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) yours: Candidate,
+    pub(super) tried: HashSet<Policy>,
+    pub(super) events: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entrant {
+    point: Point,
+    policy: Policy,
+}
+
+impl<'s> Race<'s> {
+    pub(super) fn new(search: &'s Search) -> Self {
+        Self {
+            search,
+            space: search.space(),
+            random: SplitMix64::new(search.scenario.experiment().seed),
+            entrants: vec![],
+            candidates: vec![],
+            yours: Candidate::unknown(search.yours),
+            tried: HashSet::new(),
+            events: 0,
+        }
+    }
+
+    /// Runs a round, unless it is stopped: then all is as before.
+    pub(super) fn run(&mut self, round: &Round, scenarios: &[Contention]) -> Result<(), Invalid> {
+        let entrants = self.field(round);
+        let course = Course::new(scenarios, &self.search.yours, self.search.goal)?;
+        let measured = trials::run(
+            entrants.len() as u32,
+            self.search.scenario.experiment().threads,
+            || (),
+            |(), index| course.measure(&entrants[index as usize].policy),
+            |_| self.search.is_stopped(),
+        );
+        let measured = measured.into_iter().collect::<Result<Vec<_>, _>>()?;
+        if self.search.is_stopped() {
+            return Ok(());
+        }
+        self.tried.extend(entrants.iter().map(|entrant| entrant.policy));
+        self.events += course.yours.1 + measured.iter().map(|(_, events)| events).sum::<u64>();
+        self.candidates = measured.into_iter().map(|(candidate, _)| candidate).collect();
+        (self.entrants, self.yours) = (entrants, course.yours.0);
+        Ok(())
+    }
+
+    /// Who enters a round: from all over the space, where the last one leaves nobody.
+    fn field(&mut self, round: &Round) -> Vec<Entrant> {
+        let kept = worth_keeping(&self.candidates, round.kept as usize);
+        let mut points: Vec<_> = kept.iter().map(|&index| self.entrants[index].point).collect();
+        let count = round.policies as usize;
+        if points.is_empty() {
+            points.extend(Point::scattered(&mut self.random).take(count));
+        }
+        for parent in 0..count.saturating_sub(points.len()) {
+            points.push(points[parent % kept.len()].near(round.reach, &mut self.random));
+        }
+        let mut seen = HashSet::new();
+        let entrants = points.into_iter().map(|point| {
+            let policy = self.space.policy(&point);
+            Entrant { point, policy }
+        });
+        entrants.filter(|entrant| seen.insert(entrant.policy)).collect()
+    }
+}
