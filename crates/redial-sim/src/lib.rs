@@ -45,8 +45,8 @@ pub mod engine;
 mod estimate;
 mod experiment;
 mod invalid;
-mod outage;
 mod layers;
+mod outage;
 mod quantile;
 mod results;
 mod ticks;
@@ -60,11 +60,11 @@ pub use crate::cut_short::CutShort;
 pub use crate::digest::Digest;
 pub use crate::estimate::{Estimate, Share};
 pub use crate::invalid::Invalid;
+pub use crate::layers::{Layers, LayersComparison, LayersResults, LayersRun, LayersTrial};
 pub use crate::outage::{
     Arrivals, CallCounts, Caught, CaughtCounts, Outage, OutageComparison, OutageCut, OutageResults,
-    OutageRun, OutageTrial, OutageTimeline, Phases, Service,
+    OutageRun, OutageTimeline, OutageTrial, Phases, Service,
 };
-pub use crate::layers::{Layers, LayersComparison, LayersResults, LayersRun, LayersTrial};
 pub use crate::results::{Comparison, Cut, Results, Run, Trial};
 pub use crate::tune::Search;
 pub use crate::watch::Watch;
