@@ -146,6 +146,9 @@ fn the_deadline_of_each_layer_cuts_attempts() {
     // They take 230 ms, after which the layer above has no time for another.
     let two = results(Layers::new(2), &policy);
     assert_eq!((two.amplification.mean, two.per_layer[1].mean), (3.0, 1.0));
+    // Where it has time, the layer below starts anew, with all of its own: at 220 and at 330 ms.
+    let twice = Backoff::constant(BASE).attempts(2).within(Duration::from_millis(250));
+    assert_eq!(results(Layers::new(2), &twice).amplification.mean, 4.0);
     // Waits alone count against the other limit: two of them, at each layer.
     let waits = Backoff::constant(BASE).attempts(9).wait_budget(Duration::from_millis(250));
     assert_eq!(results(Layers::new(2), &waits).amplification.mean, 9.0);
