@@ -1,5 +1,7 @@
 //! The command line: its verbs, its flags, and what they are told to say.
 
+mod simulate;
+
 #[cfg(unix)]
 use std::ffi::OsString;
 #[cfg(unix)]
@@ -8,6 +10,10 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, Command, Parser, Subcommand, ValueEnum};
 use redial_policy::{Format, Kind, Notation, RuleSet, Target};
+
+pub(crate) use self::simulate::{
+    Arrivals, Effort, ExperimentFlags, Model, OutputFlags, Service, SettingFlags, Simulate, Tune,
+};
 
 /// How many delays are shown at most: what is beyond them is not read by anybody.
 const SHOWN_MAX: i64 = 100_000;
@@ -58,6 +64,8 @@ fn verbs() -> Vec<&'static str> {
         "convert",
         "classify",
         "report",
+        "simulate",
+        "tune",
         "completions",
         "man",
         "help",
@@ -132,6 +140,10 @@ pub(crate) enum Verb {
     Classify(Classify),
     /// Say what became of runs, from the logs of their events
     Report(Report),
+    /// Show what policies do to a crowd, to a service that fails, to services that call each other
+    Simulate(Box<Simulate>),
+    /// Find the policy that does it best, and what it gains against yours
+    Tune(Box<Tune>),
     /// Print the completions of a shell
     Completions(Completions),
     /// Print the manual page
@@ -411,7 +423,6 @@ pub(crate) enum Flaky {
 }
 
 /// When to draw what moves.
-#[cfg(unix)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Progress {
     /// On a terminal

@@ -9,7 +9,7 @@ mod description;
 mod heat;
 mod label;
 mod look;
-mod number;
+pub(crate) mod number;
 mod page;
 mod plot;
 mod scale;
@@ -144,11 +144,6 @@ impl Figure {
             Self::Chart(chart) => &chart.title,
             Self::Strip(strip) => &strip.title,
         }
-    }
-
-    /// A picture that stands by itself, ending with a newline.
-    pub(crate) fn svg(&self) -> String {
-        svg_of(std::slice::from_ref(self))
     }
 
     /// Text with styles, no line of it wider than `width` columns (40 or more), ending with a

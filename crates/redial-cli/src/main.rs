@@ -4,7 +4,6 @@
 
 mod args;
 mod cells;
-#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "no verb draws yet"))]
 mod chart;
 mod check;
 mod choose;
@@ -26,8 +25,10 @@ mod run;
 #[cfg(unix)]
 mod shared;
 mod shell;
+mod simulate;
 mod source;
 mod text;
+mod tune;
 mod visible;
 
 use std::process::ExitCode;
@@ -67,6 +68,8 @@ fn answer() -> Result<u8, Failure> {
         Verb::Convert(convert) => convert::run(&convert, verb),
         Verb::Classify(classify) => classify::run(&classify, verb),
         Verb::Report(report) => report::run(&report),
+        Verb::Simulate(simulate) => simulate::run(*simulate, verb),
+        Verb::Tune(tune) => tune::run(*tune, verb),
         Verb::Completions(completions) => help::completions(&completions),
         Verb::Man(man) => help::man(&man),
         Verb::Help(help) => help::run(&help),

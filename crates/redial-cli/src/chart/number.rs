@@ -6,7 +6,7 @@ use super::scale::exponent;
 const THIN_SPACE: char = '\u{2009}';
 
 /// A number by itself, to three or four digits.
-pub(super) fn plain(value: f64) -> String {
+pub(crate) fn plain(value: f64) -> String {
     let digits = if value.abs() >= 1000.0 { 1.0 } else { value.abs() / 100.0 };
     let words = rounded(value, digits);
     if words.contains('.') && !words.contains('·') {
@@ -18,7 +18,7 @@ pub(super) fn plain(value: f64) -> String {
 }
 
 /// A number to as many digits as tell it from its neighbours at this distance.
-pub(super) fn rounded(value: f64, distance: f64) -> String {
+pub(crate) fn rounded(value: f64, distance: f64) -> String {
     const MILLION: f64 = 1e6;
     match value.abs() {
         ..1e-300 => "0".into(),

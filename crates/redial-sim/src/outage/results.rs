@@ -162,9 +162,13 @@ pub struct OutageResults {
     pub amplification_during: Option<Estimate>,
     /// The load of the fullest window after the outage, as a multiple of the rate of calls.
     pub peak_over_base: Estimate,
-    /// The share of the calls that have succeeded by the end.
+    /// The share of all calls that have succeeded by the end; nothing where there were none.
+    pub goodput: Option<Estimate>,
+    /// The share of all calls that gave up.
+    pub lost: Option<Estimate>,
+    /// The share of the calls that have succeeded by the end, by when they began.
     pub succeeded: Phases<Option<Estimate>>,
-    /// The share of the calls that gave up.
+    /// The share of the calls that gave up, by when they began.
     pub gave_up: Phases<Option<Estimate>>,
     /// Calls that are still under way at the end.
     pub in_flight: Estimate,
@@ -360,6 +364,8 @@ impl OutageRun {
             amplification_during: self
                 .estimate(|trial| ratio(trial.attempts.during, trial.calls.during.begun)),
             peak_over_base: self.mean(|trial| self.peak_over_base(trial)),
+            goodput: self.share_of_all(|calls| calls.succeeded),
+            lost: self.share_of_all(|calls| calls.gave_up),
             succeeded: self.shares(|calls| calls.succeeded),
             gave_up: self.shares(|calls| calls.gave_up),
             in_flight: self.mean(|trial| trial.in_flight.into()),
@@ -422,6 +428,13 @@ impl OutageRun {
             events: last.map_or(0, |trial| trial.events),
             nanos: last.map_or(0, |trial| trial.nanos),
             in_flight: last.map_or(0, |trial| trial.in_flight),
+        })
+    }
+
+    fn share_of_all(&self, count: fn(CallCounts) -> u64) -> Option<Estimate> {
+        self.estimate(|trial| {
+            let counted = trial.calls.each().map(count).iter().sum();
+            ratio(counted, trial.calls_begun())
         })
     }
 

@@ -1,0 +1,395 @@
+//! `contention`: calls, time and success against the number of clients.
+
+use std::time::Duration;
+
+use redial_sim::{Contention, Cut, Invalid, Latency, Results, Run};
+use serde_json::{Value as Json, json};
+
+use super::outcome::{Measure, Outcome, Unit, Value, amount};
+use super::study::Compared;
+use super::{Candidate, Ran, Trials, tried};
+use crate::args::{Model, SettingFlags};
+use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Style, Table};
+
+/// Of which crowd, and how far its messages go.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    pub(crate) model: Model,
+    pub(crate) clients: Vec<u32>,
+    pub(crate) latency: Latency,
+    pub(crate) start_spread: Duration,
+}
+
+pub(crate) const MEASURES: &[Measure] = &[
+    Measure::new("calls", Unit::Count),
+    Measure::new("time_ms", Unit::Milliseconds),
+    Measure::new("committed", Unit::Share),
+    Measure::new("all_committed", Unit::Share),
+    Measure::new("attempts", Unit::Count),
+];
+
+const CROWDS: [u32; 4] = [10, 20, 50, 100];
+
+/// At this share everybody is as good as served.
+const NEARLY_ALL: f64 = 0.99;
+
+impl Setting {
+    pub(crate) fn new(flags: &SettingFlags) -> Self {
+        let model = flags.model.unwrap_or(Model::Occ);
+        let usual = if model == Model::Occ { 10 } else { 20 };
+        let mean = flags.latency.unwrap_or(Duration::from_millis(usual));
+        let spread = flags.latency_spread.unwrap_or(mean / 5);
+        Self {
+            model,
+            clients: flags.clients.as_ref().map_or(CROWDS.to_vec(), |clients| clients.0.clone()),
+            latency: Latency { mean, spread },
+            start_spread: flags.start_spread.unwrap_or_default(),
+        }
+    }
+
+    /// The scenario with so many clients.
+    pub(crate) fn scenario(&self, clients: u32) -> Contention {
+        let scenario = match self.model {
+            Model::Occ => Contention::occ(clients),
+            Model::Collision => Contention::collision(clients),
+            Model::Ballot => Contention::ballot(clients),
+        };
+        scenario.latency(self.latency).start_spread(self.start_spread)
+    }
+
+    pub(crate) fn json(&self) -> Json {
+        json!({
+            "name": "contention",
+            "model": self.model_name(),
+            "clients": self.clients,
+            "latency_ms": millis(self.latency.mean),
+            "latency_spread_ms": millis(self.latency.spread),
+            "start_spread_ms": millis(self.start_spread),
+        })
+    }
+
+    fn model_name(&self) -> &'static str {
+        match self.model {
+            Model::Occ => "occ",
+            Model::Collision => "collision",
+            Model::Ballot => "ballot",
+        }
+    }
+
+    pub(crate) fn title(&self) -> String {
+        let latency = crate::duration::human(self.latency.mean);
+        match self.model {
+            Model::Occ => format!("Clients that write to one record, {latency} away"),
+            Model::Collision => {
+                format!("Proposals that destroy each other, at a round trip of {latency}")
+            }
+            Model::Ballot => format!("Ballots of one acceptor, at a round trip of {latency}"),
+        }
+    }
+
+    /// Runs every policy with every crowd.
+    pub(crate) fn run(&self, policies: &[Candidate], trials: &Trials) -> Result<Ran, Invalid> {
+        let mut runs = Vec::new();
+        for clients in &self.clients {
+            for (place, candidate) in policies.iter().enumerate() {
+                let scenario = tried!(self.scenario(*clients), trials);
+                runs.push(Crowd {
+                    policy: place,
+                    clients: *clients,
+                    run: scenario.run(&candidate.policy)?,
+                });
+            }
+        }
+        let named: Vec<_> = policies.iter().map(|candidate| &candidate.named).collect();
+        let found = Found { setting: self, policies: &named, crowds: &runs };
+        Ok(Ran {
+            outcomes: runs.iter().map(Crowd::outcome).collect(),
+            lead: found.lead(),
+            tables: found.tables(),
+            figures: found.figures(),
+        })
+    }
+}
+
+/// One policy with one crowd.
+struct Crowd {
+    policy: usize,
+    clients: u32,
+    run: Run,
+}
+
+impl Crowd {
+    fn results(&self) -> Option<Results> {
+        self.run.results().ok()
+    }
+
+    fn outcome(&self) -> Outcome {
+        let values = self.run.results().map_err(|cut: Cut| cut.to_string()).map(|results| {
+            vec![
+                Value::Estimate(results.calls),
+                Value::Estimate(results.time_ms),
+                Value::Estimate(results.committed),
+                Value::Number(results.all_committed.mean),
+                Value::Estimate(results.attempts_per_client),
+            ]
+        });
+        let trials = self.run.trials().len() as u32;
+        Outcome { policy: self.policy, clients: Some(self.clients), trials, values }
+    }
+}
+
+/// All of them.
+struct Found<'r> {
+    setting: &'r Setting,
+    policies: &'r [&'r Compared],
+    crowds: &'r [Crowd],
+}
+
+impl Found<'_> {
+    fn of(&self, policy: usize, clients: u32) -> Option<Results> {
+        let is_it = |crowd: &&Crowd| crowd.policy == policy && crowd.clients == clients;
+        self.crowds.iter().find(is_it).and_then(Crowd::results)
+    }
+
+    /// With the largest crowd for which there is a result of each policy.
+    fn lead(&self) -> Vec<String> {
+        let all_known =
+            |clients: &&u32| (0..self.policies.len()).all(|one| self.of(one, **clients).is_some());
+        let Some(&clients) = self.setting.clients.iter().rev().find(all_known) else {
+            return vec!["There is no crowd in which each policy came to an end.".into()];
+        };
+        let results: Vec<_> =
+            (0..self.policies.len()).filter_map(|policy| self.of(policy, clients)).collect();
+        let mut lead = vec![headline(&results, clients)];
+        lead.extend((0..self.policies.len()).filter_map(|policy| self.reach(policy)));
+        lead
+    }
+
+    /// Up to how many clients a policy that gives up serves nearly all of them.
+    fn reach(&self, policy: usize) -> Option<String> {
+        let served = self.setting.clients.iter().filter_map(|clients| {
+            self.of(policy, *clients).map(|results| (*clients, results.committed.mean))
+        });
+        let served: Vec<_> = served.collect();
+        let first = served.iter().find(|(_, share)| *share < NEARLY_ALL)?;
+        let before = served.iter().take_while(|(_, share)| *share >= NEARLY_ALL).last();
+        let name = self.name(policy);
+        let share = amount(first.1, 0.0, Unit::Share);
+        let beyond = format!("with {} clients {share} of them succeed before it gives up", first.0);
+        Some(match before {
+            Some((clients, _)) => format!("{name} serves up to {clients} clients; {beyond}."),
+            None => format!("{name} does not serve such a crowd: {beyond}."),
+        })
+    }
+
+    fn name(&self, policy: usize) -> String {
+        match self.policies.len() {
+            1 => "The policy".into(),
+            _ => format!("Policy {}", policy + 1),
+        }
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        match self.setting.clients.as_slice() {
+            [clients] => vec![self.one_crowd(*clients)],
+            _ => self.by_crowd(),
+        }
+    }
+
+    /// The policies one below the other.
+    fn one_crowd(&self, clients: u32) -> Table {
+        let header = ["policy", "calls", "time", "succeed", "all do", "attempts each"];
+        let row = |policy: usize| {
+            let mut row = vec![(policy + 1).to_string()];
+            let crowd = self.crowds.iter().find(|crowd| crowd.policy == policy);
+            match crowd.map(|crowd| crowd.outcome().values) {
+                Some(Ok(values)) => row.extend(
+                    values.iter().zip(MEASURES).map(|(value, measure)| value.words(measure.unit)),
+                ),
+                _ => row.push("cut".into()),
+            }
+            row
+        };
+        Table {
+            caption: format!("With {clients} clients"),
+            header: header.map(String::from).to_vec(),
+            rows: (0..self.policies.len()).map(row).collect(),
+        }
+    }
+
+    /// A table for each quantity, the crowds one below the other.
+    fn by_crowd(&self) -> Vec<Table> {
+        let is_telling = |measure: usize| {
+            // That everybody succeeds is said once, in the first sentence.
+            let all = |crowd: &Crowd| crowd.results().is_none_or(|all| all.committed.mean >= 1.0);
+            !matches!(measure, 2 | 3) || !self.crowds.iter().all(all)
+        };
+        let captions = [
+            "Calls",
+            "Time until the last is done",
+            "Clients that succeed",
+            "Trials in which all do",
+        ];
+        let tables = captions.iter().enumerate().filter(|(measure, _)| is_telling(*measure));
+        tables.map(|(measure, caption)| self.table_of(measure, caption)).collect()
+    }
+
+    fn table_of(&self, measure: usize, caption: &str) -> Table {
+        let numbers = (1..=self.policies.len()).map(|number| number.to_string());
+        let row = |clients: &u32| {
+            let cell = |policy: usize| {
+                let is_it = |crowd: &&Crowd| crowd.policy == policy && crowd.clients == *clients;
+                let values = self.crowds.iter().find(is_it).map(|crowd| crowd.outcome().values);
+                match values {
+                    Some(Ok(values)) => values[measure].words(MEASURES[measure].unit),
+                    _ => "cut".into(),
+                }
+            };
+            let cells = (0..self.policies.len()).map(cell);
+            std::iter::once(clients.to_string()).chain(cells).collect()
+        };
+        Table {
+            caption: format!("{caption}, by policy"),
+            header: std::iter::once("clients".into()).chain(numbers).collect(),
+            rows: self.setting.clients.iter().map(row).collect(),
+        }
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let mut figures = Vec::new();
+        if self.setting.clients.len() > 1 {
+            figures.push(
+                self.against_clients("Work", "calls", |all| (all.calls.mean, all.calls.ci95)),
+            );
+            figures.push(self.against_clients("Time", "time until the last is done, ms", |all| {
+                (all.time_ms.mean, all.time_ms.ci95)
+            }));
+            let gives_up =
+                |crowd: &Crowd| crowd.results().is_some_and(|all| all.committed.mean < 1.0);
+            if self.crowds.iter().any(gives_up) {
+                figures.push(self.against_clients("Success", "clients that succeed, %", |all| {
+                    (100.0 * all.committed.mean, 100.0 * all.committed.ci95)
+                }));
+            }
+        }
+        figures.push(self.work_and_time());
+        figures
+    }
+
+    fn against_clients(
+        &self,
+        title: &str,
+        label: &str,
+        quantity: impl Fn(&Results) -> (f64, f64),
+    ) -> Figure {
+        let point = |crowd: &Crowd| {
+            let (y, error) = quantity(&crowd.results()?);
+            Some(Point { x: crowd.clients.into(), y, error })
+        };
+        let series: Vec<_> = self.series(point, Style::Line).collect();
+        // Where one policy needs a hundred times what another does, both are to be seen.
+        let values = || series.iter().flat_map(|series| &series.points).map(|point| point.y);
+        let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        let scale =
+            if most > 30.0 * least && least > 0.0 { Scale::Logarithmic } else { Scale::Linear };
+        Figure::Chart(Chart {
+            title: format!("{title} against the number of clients"),
+            x: Axis { label: "clients".into(), scale: Scale::Linear },
+            y: Axis { label: label.into(), scale },
+            series,
+            levels: Vec::new(),
+            bands: Vec::new(),
+        })
+    }
+
+    /// Work against time, the largest crowd last.
+    fn work_and_time(&self) -> Figure {
+        let most = self.setting.clients.last().copied().unwrap_or_default();
+        let point = |crowd: &Crowd| {
+            let results = crowd.results().filter(|_| crowd.clients == most)?;
+            Some(Point { x: results.calls.mean, y: results.time_ms.mean, error: 0.0 })
+        };
+        Figure::Chart(Chart {
+            title: format!(
+                "Work and time with {most} clients: the nearer to the corner, the better"
+            ),
+            x: Axis { label: "calls".into(), scale: Scale::Logarithmic },
+            y: Axis { label: "time until the last is done, ms".into(), scale: Scale::Logarithmic },
+            series: self.series(point, Style::Dots).collect(),
+            levels: Vec::new(),
+            bands: Vec::new(),
+        })
+    }
+
+    fn series(
+        &self,
+        point: impl Fn(&Crowd) -> Option<Point>,
+        style: Style,
+    ) -> impl Iterator<Item = Series> {
+        let of = move |policy: usize| {
+            self.crowds.iter().filter(|crowd| crowd.policy == policy).filter_map(&point).collect()
+        };
+        let points: Vec<Vec<Point>> = (0..self.policies.len()).map(of).collect();
+        points.into_iter().enumerate().map(move |(place, points)| Series {
+            name: self.policies[place].label(place),
+            points,
+            style,
+        })
+    }
+}
+
+/// Who needs the least.
+fn headline(results: &[Results], clients: u32) -> String {
+    let least = |quantity: fn(&Results) -> f64| {
+        let places = results.iter().enumerate();
+        places.min_by(|(_, one), (_, other)| quantity(one).total_cmp(&quantity(other)))
+    };
+    let calls = |results: &Results| amount(results.calls.mean, 0.0, Unit::Count);
+    let time = |results: &Results| amount(results.time_ms.mean, 0.0, Unit::Milliseconds);
+    let crowd = match clients {
+        1 => "One client".into(),
+        _ => format!("{clients} clients"),
+    };
+    let most = results.iter().map(|one| one.committed.mean).fold(0.0, f64::max);
+    if let Some(best) = results.iter().position(|one| one.committed.mean == most).filter(|_| {
+        // Work and time of those that give up are no achievement.
+        results.len() > 1 && results.iter().any(|one| one.committed.mean < most - 0.005)
+    }) {
+        let share = amount(most, 0.0, Unit::Share);
+        return format!(
+            "Of {clients} clients, most succeed with policy {}: {share}, with {} calls in {}.",
+            best + 1,
+            calls(&results[best]),
+            time(&results[best]),
+        );
+    }
+    match (least(|one| one.calls.mean), least(|one| one.time_ms.mean)) {
+        (Some((_, only)), _) if results.len() == 1 => {
+            format!(
+                "{crowd} need {} calls, and {} until the last is done.",
+                calls(only),
+                time(only)
+            )
+        }
+        (Some((work, least)), Some((quickest, _))) if work == quickest => format!(
+            "{crowd} need the fewest calls ({}) and the least time ({}) with policy {}.",
+            calls(least),
+            time(least),
+            work + 1,
+        ),
+        (Some((work, least)), Some((quickest, soonest))) => format!(
+            "{crowd} need the fewest calls with policy {} ({}, in {}) and the least time with policy {} ({}, with {} calls).",
+            work + 1,
+            calls(least),
+            time(least),
+            quickest + 1,
+            time(soonest),
+            calls(soonest),
+        ),
+        _ => "There is no policy.".into(),
+    }
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}

@@ -1,0 +1,214 @@
+//! What policies came to: numbers with names, the same for tables, programs and assertions.
+
+use redial_sim::Estimate;
+use serde_json::{Map, json};
+
+use crate::chart::{Table, number};
+
+/// What a number is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Count,
+    Milliseconds,
+    Seconds,
+    PerSecond,
+    /// A multiple of something.
+    Times,
+    /// A part of a whole, from 0 to 1.
+    Share,
+}
+
+/// A quantity of a scenario: its key in JSON, and what it is of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measure {
+    pub(crate) key: &'static str,
+    pub(crate) unit: Unit,
+}
+
+impl Measure {
+    pub(crate) const fn new(key: &'static str, unit: Unit) -> Self {
+        Self { key, unit }
+    }
+
+    /// Its name where the unit is said otherwise.
+    pub(crate) fn name(self) -> &'static str {
+        self.key.strip_suffix("_ms").or_else(|| self.key.strip_suffix("_s")).unwrap_or(self.key)
+    }
+}
+
+/// What a quantity came to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Value {
+    /// A mean over trials.
+    Estimate(Estimate),
+    /// A number that is not a mean.
+    Number(f64),
+    /// Something that did not happen in every trial: beyond all bounds, whatever it is in those in
+    /// which it did.
+    Never(Option<Estimate>),
+    /// What there is none of: how long calls took that nobody made.
+    Missing,
+}
+
+impl From<Option<Estimate>> for Value {
+    fn from(estimate: Option<Estimate>) -> Self {
+        estimate.map_or(Self::Missing, Self::Estimate)
+    }
+}
+
+impl Value {
+    /// For comparisons.
+    pub(crate) fn number(self) -> f64 {
+        match self {
+            Self::Estimate(estimate) => estimate.mean,
+            Self::Number(number) => number,
+            Self::Never(_) => f64::INFINITY,
+            Self::Missing => f64::NAN,
+        }
+    }
+
+    fn json(self) -> serde_json::Value {
+        match self {
+            // What is not finite is null.
+            Self::Estimate(Estimate { mean, ci95 })
+            | Self::Never(Some(Estimate { mean, ci95 })) => {
+                json!({ "mean": mean, "ci95": ci95 })
+            }
+            Self::Number(number) => json!(number),
+            Self::Never(None) | Self::Missing => serde_json::Value::Null,
+        }
+    }
+
+    /// For people.
+    pub(crate) fn words(self, unit: Unit) -> String {
+        match self {
+            Self::Estimate(Estimate { mean, ci95 }) => amount(mean, ci95, unit),
+            Self::Number(number) => amount(number, 0.0, unit),
+            Self::Never(_) => "never".into(),
+            Self::Missing => "–".into(),
+        }
+    }
+}
+
+/// What one policy came to, with as many clients as these.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    /// Its place among the policies.
+    pub(crate) policy: usize,
+    /// Where the scenario is tried with several crowds.
+    pub(crate) clients: Option<u32>,
+    pub(crate) trials: u32,
+    /// In the order of the scenario's measures; or why there are none.
+    pub(crate) values: Result<Vec<Value>, String>,
+}
+
+impl Outcome {
+    /// The fields and their order are a promise.
+    pub(crate) fn json(&self, clause: &str, measures: &[Measure]) -> serde_json::Value {
+        let mut object = Map::new();
+        object.insert("policy".into(), json!(clause));
+        if let Some(clients) = self.clients {
+            object.insert("clients".into(), json!(clients));
+        }
+        object.insert("trials".into(), json!(self.trials));
+        match &self.values {
+            Ok(values) => object.extend(
+                measures
+                    .iter()
+                    .zip(values)
+                    .map(|(measure, value)| (measure.key.into(), value.json())),
+            ),
+            Err(cut) => drop(object.insert("cut".into(), json!(cut))),
+        }
+        serde_json::Value::Object(object)
+    }
+}
+
+/// A row for each policy, with the measures at these places under these headings.
+pub(crate) fn table(
+    caption: String,
+    outcomes: &[Outcome],
+    measures: &[Measure],
+    shown: &[(usize, &str)],
+) -> Table {
+    let row = |outcome: &Outcome| {
+        let cells = match &outcome.values {
+            Ok(values) => {
+                shown.iter().map(|(at, _)| values[*at].words(measures[*at].unit)).collect()
+            }
+            Err(_) => vec!["cut".to_owned()],
+        };
+        std::iter::once((outcome.policy + 1).to_string()).chain(cells).collect()
+    };
+    let headings = shown.iter().map(|(_, heading)| (*heading).to_owned());
+    Table {
+        caption,
+        header: std::iter::once("policy".to_owned()).chain(headings).collect(),
+        rows: outcomes.iter().map(row).collect(),
+    }
+}
+
+/// An amount as people say it, and how sure that is: `796 ±1.2`, `4.86s ±0.05s`, `12.5% ±0.4%`.
+pub(crate) fn amount(mean: f64, error: f64, unit: Unit) -> String {
+    let (scale, sign) = match unit {
+        Unit::Count => (1.0, ""),
+        Unit::Milliseconds if mean < 1000.0 => (1.0, "ms"),
+        Unit::Milliseconds => (0.001, "s"),
+        Unit::Seconds if mean < 1.0 => (1000.0, "ms"),
+        Unit::Seconds => (1.0, "s"),
+        Unit::PerSecond => (1.0, "/s"),
+        Unit::Times => (1.0, "x"),
+        Unit::Share => (100.0, "%"),
+    };
+    if !mean.is_finite() {
+        return "–".into();
+    }
+    let (mean, error) = (mean * scale, error * scale);
+    if !(error > 0.0 && error.is_finite()) {
+        return format!("{}{sign}", number::plain(mean));
+    }
+    // To the second digit of what is not sure, as far as that is of any use.
+    let digit = (error / 10.0).max(mean.abs() / 1e4);
+    format!("{}{sign} ±{}{sign}", number::rounded(mean, digit), number::rounded(error, digit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_have_as_many_digits_as_are_sure() {
+        let words = |mean, error, unit| amount(mean, error, unit).replace('\u{2009}', " ");
+        assert_eq!(words(796.123, 1.23, Unit::Count), "796.1 ±1.2");
+        assert_eq!(words(63_261.0, 314.0, Unit::Milliseconds), "63.26s ±0.31s");
+        assert_eq!(words(433.5, 7.7, Unit::Milliseconds), "433.5ms ±7.7ms");
+        assert_eq!(words(0.125, 0.004, Unit::Share), "12.50% ±0.40%");
+        assert_eq!(words(1.0, 0.0, Unit::Share), "100%");
+        assert_eq!(words(64.0, 0.0, Unit::Times), "64x");
+        assert_eq!(words(559.4, f64::INFINITY, Unit::PerSecond), "559.4/s");
+        assert_eq!(words(f64::NAN, 0.0, Unit::Count), "–");
+    }
+
+    #[test]
+    fn what_is_not_finite_is_null() {
+        let one = Outcome {
+            policy: 0,
+            clients: Some(5),
+            trials: 1,
+            values: Ok(vec![
+                Value::Estimate(Estimate { mean: 5.0, ci95: f64::INFINITY }),
+                Value::Never(None),
+                Value::Number(0.5),
+            ]),
+        };
+        let measures = [
+            Measure::new("calls", Unit::Count),
+            Measure::new("recovery_s", Unit::Seconds),
+            Measure::new("all_committed", Unit::Share),
+        ];
+        assert_eq!(
+            one.json("attempts: 1", &measures).to_string(),
+            r#"{"policy":"attempts: 1","clients":5,"trials":1,"calls":{"mean":5.0,"ci95":null},"recovery_s":null,"all_committed":0.5}"#,
+        );
+    }
+}

@@ -1,0 +1,202 @@
+//! `wave`: how many retries hit a service at once that all its clients have lost at once.
+
+use std::time::Duration;
+
+use redial_sim::{Invalid, Wave, WaveResults};
+use serde_json::{Value as Json, json};
+
+use super::outcome::{Measure, Outcome, Unit, Value, amount, table};
+use super::{Candidate, Found, Ran, Trials, each, tried};
+use crate::args::SettingFlags;
+use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Strip, Style, Table};
+use crate::duration::human;
+use crate::output::Failure;
+
+/// How many clients, and how closely they are looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    clients: u32,
+    window: Duration,
+    until: Duration,
+    down: Option<Duration>,
+}
+
+pub(crate) const MEASURES: &[Measure] = &[
+    Measure::new("peak", Unit::Count),
+    Measure::new("peak_share", Unit::Share),
+    Measure::new("peak_at_s", Unit::Seconds),
+    Measure::new("retries", Unit::Count),
+    Measure::new("last_s", Unit::Seconds),
+    Measure::new("gave_up", Unit::Share),
+    Measure::new("still_trying", Unit::Share),
+    Measure::new("back", Unit::Share),
+    Measure::new("back_p50_s", Unit::Seconds),
+    Measure::new("back_p99_s", Unit::Seconds),
+];
+
+impl Setting {
+    pub(crate) fn new(flags: &SettingFlags) -> Result<Self, Failure> {
+        let clients = match flags.clients.as_ref().map(|clients| clients.0.as_slice()) {
+            None => 1000,
+            Some([clients]) => *clients,
+            Some(_) => {
+                return Err(Failure::from("--clients: a wave is of one crowd; name one number"));
+            }
+        };
+        Ok(Self {
+            clients,
+            window: flags.window.unwrap_or(Duration::from_millis(20)),
+            until: flags.until.unwrap_or(Duration::from_secs(60)),
+            down: flags.down,
+        })
+    }
+
+    fn scenario(&self) -> Wave {
+        Wave::new(self.clients).window(self.window).until(self.until).down(self.down)
+    }
+
+    pub(crate) fn title(&self) -> String {
+        match self.down {
+            None => format!("{} clients fail at once, and the service stays down", self.clients),
+            Some(down) => format!(
+                "{} clients fail at once, and the service is back after {}",
+                self.clients,
+                human(down),
+            ),
+        }
+    }
+
+    pub(crate) fn json(&self) -> Json {
+        json!({
+            "name": "wave",
+            "clients": self.clients,
+            "window_ms": self.window.as_secs_f64() * 1e3,
+            "until_s": self.until.as_secs_f64(),
+            "down_s": self.down.map(|down| down.as_secs_f64()),
+        })
+    }
+
+    pub(crate) fn run(&self, policies: &[Candidate], trials: &Trials) -> Result<Ran, Invalid> {
+        let run = |candidate: &Candidate| {
+            let run = tried!(self.scenario(), trials).run(&candidate.policy)?;
+            Ok((run.trials().len(), run.results()))
+        };
+        let (outcomes, found) = each(policies, run, values)?;
+        Ok(Ran {
+            lead: self.lead(&found, policies.len()),
+            tables: vec![self.table(&outcomes)],
+            figures: if found.is_empty() { Vec::new() } else { self.figures(&found) },
+            outcomes,
+        })
+    }
+
+    fn lead(&self, found: &[Found<WaveResults>], policies: usize) -> Vec<String> {
+        let sentence = |one: &Found<WaveResults>| {
+            let name = one.called(policies);
+            let results = &one.results;
+            let window = human(self.window);
+            if results.peak.mean == 0.0 {
+                return format!("With {name} nobody comes back.");
+            }
+            let back = self.down.map(|_| {
+                let share = amount(results.back.mean, 0.0, Unit::Share);
+                let last = results.back_s.map_or(0.0, |back| back.last.mean);
+                format!(
+                    " {share} succeed in the end, the last after {}.",
+                    amount(last, 0.0, Unit::Seconds)
+                )
+            });
+            format!(
+                "With {name} up to {} of {} clients come back within the same {window} ({}).{}",
+                amount(results.peak.mean, 0.0, Unit::Count),
+                self.clients,
+                amount(results.peak_share.mean, 0.0, Unit::Share),
+                back.unwrap_or_default(),
+            )
+        };
+        let mut found: Vec<_> = found.iter().collect();
+        found.sort_by(|one, other| one.results.peak.mean.total_cmp(&other.results.peak.mean));
+        match found.is_empty() {
+            true => vec!["No policy came to an end.".into()],
+            false => found.into_iter().map(sentence).collect(),
+        }
+    }
+
+    fn table(&self, outcomes: &[Outcome]) -> Table {
+        let back: &[(usize, &str)] = if self.down.is_some() {
+            &[(7, "succeed"), (8, "half of them by"), (9, "99% by")]
+        } else {
+            &[]
+        };
+        let mut shown = vec![
+            (0, "peak"),
+            (1, "of the clients"),
+            (2, "peak at"),
+            (3, "retries each"),
+            (4, "last at"),
+            (5, "give up"),
+        ];
+        shown.extend(back);
+        let window = human(self.window);
+        let caption = format!("By policy; the peak is the most retries within {window}");
+        table(caption, outcomes, MEASURES, &shown)
+    }
+
+    fn figures(&self, found: &[Found<WaveResults>]) -> Vec<Figure> {
+        let time = || Axis { label: "seconds since all failed".into(), scale: Scale::Linear };
+        // Rows of one strip have cells of one length: the longest of them.
+        let bin = found.iter().map(|one| one.results.timeline.bin).max().unwrap_or(self.window);
+        let series = |one: &Found<WaveResults>| {
+            let cells = one.cells(bin);
+            let points = cells.iter().enumerate().map(|(at, arrivals)| Point {
+                x: at as f64 * bin.as_secs_f64(),
+                y: *arrivals,
+                error: 0.0,
+            });
+            Series { name: one.name.clone(), points: points.collect(), style: Style::Steps }
+        };
+        let label = format!("retries within {}", human(bin));
+        vec![
+            Figure::Chart(Chart {
+                title: "Retries that arrive".into(),
+                x: time(),
+                y: Axis { label: label.clone(), scale: Scale::Linear },
+                series: found.iter().map(series).collect(),
+                levels: Vec::new(),
+                bands: Vec::new(),
+            }),
+            Figure::Strip(Strip {
+                title: "When they arrive".into(),
+                x: time(),
+                start: 0.0,
+                bin: bin.as_secs_f64(),
+                rows: found.iter().map(|one| (one.name.clone(), one.cells(bin))).collect(),
+                unit: label,
+            }),
+        ]
+    }
+}
+
+impl Found<WaveResults> {
+    /// Its arrivals in cells of this length, which is its own or twice that, and so on.
+    fn cells(&self, bin: Duration) -> Vec<f64> {
+        let own = self.results.timeline.bin.as_nanos().max(1);
+        let together = (bin.as_nanos() / own).max(1) as usize;
+        self.results.timeline.arrivals.chunks(together).map(|cells| cells.iter().sum()).collect()
+    }
+}
+
+fn values(results: &WaveResults) -> Vec<Value> {
+    vec![
+        Value::Estimate(results.peak),
+        Value::Estimate(results.peak_share),
+        results.peak_at_s.into(),
+        Value::Estimate(results.retries_per_client),
+        results.last_s.into(),
+        Value::Estimate(results.gave_up),
+        Value::Estimate(results.still_trying),
+        Value::Estimate(results.back),
+        results.back_s.map(|back| back.p50).into(),
+        results.back_s.map(|back| back.p99).into(),
+    ]
+}
