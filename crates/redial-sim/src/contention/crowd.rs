@@ -43,7 +43,11 @@ impl Tally {
 
 /// One client. Its network has a stream of words of its own, so that another policy, which draws
 /// more or fewer words, meets the same network.
+///
+/// In a large crowd every event is one of another client, whose memory is far away: it is in as few
+/// cache lines as can be.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Client<'p, S, T> {
     pub(super) call: Call<&'p Policy<S>>,
     pub(super) network: SplitMix64,

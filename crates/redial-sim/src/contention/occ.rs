@@ -7,14 +7,14 @@
 
 use redial_core::{Policy, Schedule, SplitMix64};
 
-use super::crowd::{Client, REFUSED, Tally};
+use super::crowd::{REFUSED, Tally};
 use super::latency::Draw;
 use super::{Contest, Crowd, Latency};
 use crate::engine::{Event, Model};
 
 #[derive(Debug)]
 pub(super) struct Occ<'p, S> {
-    crowd: Crowd<'p, S, Attempt>,
+    crowd: Crowd<'p, S, Read>,
     hops: Draw,
     /// When the record last changed.
     changed: u64,
@@ -22,29 +22,23 @@ pub(super) struct Occ<'p, S> {
     has_deadline: bool,
 }
 
-/// A client's attempt under way, and the messages of its next one.
+/// When the read of a client's attempt arrived. That is all that is kept of an attempt, so that a
+/// client fits in one cache line.
 #[derive(Clone, Copy, Debug)]
-struct Attempt {
-    /// When its read arrived.
-    read: u64,
-    /// How long the reply to its write and the next read's request will take. Drawn ahead, because
-    /// the queue waits for the sum and not for what follows.
+struct Read(u64);
+
+/// How long the messages of an attempt take.
+struct Messages {
+    /// The reply to the last attempt's write and this one's request to read.
     until_read: u64,
-    /// And from that read to the write.
+    /// From that read to the write.
     until_write: u64,
 }
 
-impl Attempt {
+impl Messages {
     #[inline(always)]
-    fn draw_ahead(&mut self, hops: &Draw, network: &mut SplitMix64) {
-        self.until_read = hops.two_hops(network);
-        self.until_write = hops.two_hops(network);
-    }
-
-    /// The next attempt, whose write arrives when this says.
-    fn next(&mut self, read: u64) -> u64 {
-        self.read = read;
-        read.saturating_add(self.until_write)
+    fn draw(hops: &Draw, network: &mut SplitMix64) -> Self {
+        Self { until_read: hops.two_hops(network), until_write: hops.two_hops(network) }
     }
 }
 
@@ -62,28 +56,28 @@ impl<S: Schedule> Model for Occ<'_, S> {
         let client = &mut clients[number as usize];
         tally.calls += 1;
         tally.attempts += 1;
-        if client.state.read >= self.changed {
+        let network = &mut client.network;
+        // Before it is known whether another attempt follows: most often one does, and the draws do
+        // not wait for the decision.
+        let Messages { mut until_read, until_write } = Messages::draw(&self.hops, network);
+        if client.state.0 >= self.changed {
             self.changed = now;
-            return tally.commit(now.saturating_add(self.hops.hop(&mut client.network)));
+            return tally.commit(now.saturating_add(self.hops.hop(network)));
         }
         // The reply and the next request are one draw where nobody asks when the reply came.
-        let known = if self.has_deadline { split(client, &self.hops, now) } else { now };
+        let mut known = now;
+        if self.has_deadline {
+            known = now.saturating_add(self.hops.hop(network));
+            until_read = self.hops.hop(network);
+        }
         let Some(delay) = client.failed(known, jitter.of(number)) else {
             let reply = if self.has_deadline { 0 } else { self.hops.hop(&mut client.network) };
             return tally.give_up(known.saturating_add(reply));
         };
-        let read = known.saturating_add(delay).saturating_add(client.state.until_read);
-        let write = client.state.next(read);
-        client.state.draw_ahead(&self.hops, &mut client.network);
-        Event { kind: REFUSED, next: Some(write) }
+        let read = known.saturating_add(delay).saturating_add(until_read);
+        client.state = Read(read);
+        Event { kind: REFUSED, next: Some(read.saturating_add(until_write)) }
     }
-}
-
-/// The arrival of the reply, drawn by itself; what was drawn ahead becomes the request alone.
-fn split<S>(client: &mut Client<'_, S, Attempt>, hops: &Draw, now: u64) -> u64 {
-    let reply = hops.hop(&mut client.network);
-    client.state.until_read = hops.hop(&mut client.network);
-    now.saturating_add(reply)
 }
 
 impl<S: Schedule> Contest for Occ<'_, S> {
@@ -93,13 +87,12 @@ impl<S: Schedule> Contest for Occ<'_, S> {
     }
 
     fn enter(&mut self, start: u64, seeds: &mut SplitMix64) -> u64 {
-        let nothing = Attempt { read: 0, until_read: 0, until_write: 0 };
-        let client = self.crowd.enter(start, nothing, seeds);
-        let request = self.hops.hop(&mut client.network);
-        client.state.draw_ahead(&self.hops, &mut client.network);
-        let write = client.state.next(start.saturating_add(request));
-        client.state.draw_ahead(&self.hops, &mut client.network);
-        write
+        let client = self.crowd.enter(start, Read(0), seeds);
+        let read = start.saturating_add(self.hops.hop(&mut client.network));
+        client.state = Read(read);
+        // Nothing came before the first attempt that could be replied to.
+        let Messages { until_write, .. } = Messages::draw(&self.hops, &mut client.network);
+        read.saturating_add(until_write)
     }
 
     fn tally(&self) -> &Tally {
