@@ -3,16 +3,18 @@
 use std::num::ParseIntError;
 use std::path::PathBuf;
 
+use crate::simulate::cost::Counted;
 use crate::subject::Call;
 
 pub(crate) const USAGE: &str = "\
 Usage: redial-bench [--only TABLE] [--peers all|none] [--redial PATH] [--json] [--check]
 
-  --only TABLE   one table alone: calls, plan, check, run or streams
+  --only TABLE   one table alone: calls, simulate, plan, check, run or streams
   --peers none   only a bare call, a hand-written loop and redial
   --redial PATH  the program redial; without this it is built first
   --json         for machines
-  --check        fail where redial misses a target; wall time is never held against it
+  --check        fail where redial misses a target; wall time is never held against it, but for
+                 that of the simulator beside a bare loop which takes turns with it
 ";
 
 pub(crate) enum Arguments {
@@ -31,12 +33,15 @@ pub(crate) enum Arguments {
         call: Call,
         times: u64,
     },
+    /// And the same for a crowd.
+    Crowd(Counted),
 }
 
 /// One of the tables.
 #[derive(Clone, Copy)]
 pub(crate) enum Which {
     Calls,
+    Simulate,
     Plan,
     Check,
     #[cfg(unix)]
@@ -49,6 +54,7 @@ impl Which {
     /// In the order in which they are printed.
     pub(crate) const ALL: &[Self] = &[
         Self::Calls,
+        Self::Simulate,
         Self::Plan,
         Self::Check,
         #[cfg(unix)]
@@ -60,6 +66,7 @@ impl Which {
     const fn name(self) -> &'static str {
         match self {
             Self::Calls => "calls",
+            Self::Simulate => "simulate",
             Self::Plan => "plan",
             Self::Check => "check",
             #[cfg(unix)]
@@ -98,6 +105,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Argum
                 redial = Some(PathBuf::from(path));
             }
             "--case" => return case(arguments),
+            "--crowd" => return Counted::parse(&mut arguments).map(Arguments::Crowd),
             other => return Err(format!("unknown argument {other}")),
         }
     }

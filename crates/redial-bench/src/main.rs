@@ -1,6 +1,7 @@
 //! Prints what retrying costs: redial beside a bare call, a loop written by hand, and the crates
 //! that a user would pick instead; and what the program `redial` costs beside a process that does
-//! nothing, and beside other programs that run a command.
+//! nothing, and beside other programs that run a command; and what an event of the simulator costs
+//! beside one of a bare queue.
 //!
 //! ```text
 //! cargo run --release -p redial-bench                        # the table
@@ -27,12 +28,14 @@ mod packages;
 mod program;
 mod repeat;
 mod row;
+mod simulate;
 mod subject;
 mod table;
 mod unit;
 mod wall;
 mod yields;
 
+use std::cell::LazyCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -52,6 +55,10 @@ fn main() -> ExitCode {
             print_tables(&tables, json, check)
         }
         Ok(Arguments::Case { subject, call, times }) => run_case(&subject, call, times),
+        Ok(Arguments::Crowd(crowd)) => match crowd.run() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::from(2),
+        },
         Err(message) => {
             eprint!("{message}\n\n{USAGE}");
             ExitCode::from(2)
@@ -64,9 +71,11 @@ fn tables(peers: bool, only: Option<Which>, redial: Option<PathBuf>) -> Vec<Tabl
         Some(which) => vec![which],
         None => Which::ALL.to_vec(),
     };
-    let program = Program::find(redial);
+    // It takes a while to build, and not every table is about it.
+    let program = LazyCell::new(|| Program::find(redial));
     let table = |which| match which {
         Which::Calls => measure::calls(&cases::subjects(peers)),
+        Which::Simulate => simulate::table(),
         Which::Plan => program::plan::table(&program),
         Which::Check => program::check::table(&program),
         #[cfg(unix)]

@@ -27,6 +27,13 @@ pub(crate) enum Unit {
     /// Bytes in a second.
     Throughput,
     InstructionsPerByte,
+    /// So many times the instructions of something smaller.
+    InstructionRatio,
+    /// Events in a second.
+    EventRate,
+    /// So many times the events of a bare queue in the same time. Both were timed in turns, on the same
+    /// machine at the same load, so that it is held where time is not.
+    HeapShare,
 }
 
 impl Unit {
@@ -50,6 +57,9 @@ impl Unit {
             Self::WakeUps => "wake-ups",
             Self::Throughput => "MB/s",
             Self::InstructionsPerByte => "instructions/byte",
+            Self::InstructionRatio => "× instructions",
+            Self::EventRate => "million/s",
+            Self::HeapShare => "× bare heap",
         }
     }
 
@@ -57,16 +67,23 @@ impl Unit {
     pub(crate) const fn is_time(self) -> bool {
         matches!(
             self,
-            Self::Nanoseconds | Self::CpuTime | Self::TimeRatio | Self::CpuRatio | Self::Throughput
+            Self::Nanoseconds
+                | Self::CpuTime
+                | Self::TimeRatio
+                | Self::CpuRatio
+                | Self::Throughput
+                | Self::EventRate
         )
     }
 
     pub(crate) fn text(self, number: f64) -> String {
         match self {
             Self::Nanoseconds | Self::CpuTime => time_text(number),
-            Self::TimeRatio | Self::CpuRatio => format!("{number:.2}"),
+            Self::TimeRatio | Self::CpuRatio | Self::InstructionRatio | Self::HeapShare => {
+                format!("{number:.2}")
+            }
             Self::Memory | Self::PrivateMemory | Self::Size => bytes_text(number),
-            Self::Throughput => format!("{:.1}", number / 1e6),
+            Self::Throughput | Self::EventRate => format!("{:.1}", number / 1e6),
             Self::InstructionsPerByte => format!("{number:.1}"),
             Self::Instructions if number >= 1e4 => grouped(number as u64),
             Self::Instructions | Self::Allocations => format!("{number}"),
