@@ -30,6 +30,8 @@ mod source;
 mod text;
 mod tune;
 mod visible;
+#[cfg(test)]
+mod xml;
 
 use std::process::ExitCode;
 

@@ -19,15 +19,18 @@ pub(super) fn strip(strip: &Strip, width: usize) -> String {
     let width = width.max(WIDTH_LEAST);
     let gutter = room_for_names(strip, width);
     let heading = heading(&strip.title, width);
-    let Some(cells) = Cells::new(strip, width - gutter - 2) else {
+    let room = width - gutter - " ││".chars().count();
+    let Some(cells) = Cells::new(strip, room) else {
         return [heading, line(NOTHING, width)].concat();
     };
     let shades = Shades::of(strip);
+    // Few cells are wide ones.
+    let wide = room / cells.count;
     let row = |(name, amounts): &(String, Vec<f64>)| {
         let name = pad_right(&clip(&visible(name), gutter), gutter);
-        let blocks: String =
-            cells.of(amounts).map(|amount| block(shades.of_amount(amount), &shades)).collect();
-        let blocks = pad_right(&blocks, cells.count);
+        let blocks = cells.of(amounts).map(|amount| block(shades.of_amount(amount), &shades));
+        let blocks: String = blocks.flat_map(|block| std::iter::repeat_n(block, wide)).collect();
+        let blocks = pad_right(&blocks, cells.count * wide);
         format!("{name} │{}│\n", styled(HEAT, &blocks))
     };
     let note = cells.note().map_or(String::new(), |note| format!("; {note}"));
@@ -35,7 +38,7 @@ pub(super) fn strip(strip: &Strip, width: usize) -> String {
         heading,
         line(&format!("{}{note}", strip.unit), width),
         strip.rows.iter().map(row).collect(),
-        scale(&cells.range, cells.count, gutter + 1, &strip.x.label),
+        scale(&cells.range, cells.count * wide, gutter + 1, &strip.x.label),
         meaning(&shades, width),
     ]
     .concat()

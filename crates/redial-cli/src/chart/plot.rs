@@ -21,7 +21,7 @@ pub(super) fn draw(chart: &Chart, canvas: &mut Canvas) {
     let mut plot = Plot::new(chart, frame, canvas.size);
     plot.draw();
     canvas.legend(&plot.legend);
-    canvas.y += 4.0;
+    canvas.y += 6.0;
     canvas.words("muted", &axis_words(&chart.y));
     canvas.y += 8.0;
     canvas.append(&plot.canvas);
@@ -123,7 +123,7 @@ pub(super) fn fit(ticks: &[Tick], area: Area, size: Size) -> bool {
     ticks.iter().all(inside)
         && ticks.windows(2).all(|pair| {
             let room = x(&pair[1]) - x(&pair[0]);
-            room > half(&pair[0]) + half(&pair[1]) + 16.0
+            room > half(&pair[0]) + half(&pair[1]) + 28.0
         })
 }
 
@@ -212,14 +212,30 @@ impl<'c> Plot<'c> {
         const COLUMN: f64 = 1.5;
         let places: Vec<_> = series.points.iter().map(|point| self.frame.at(point)).collect();
         let unbroken = places.split(Option::is_none);
-        let outlines = unbroken.map(|run| {
-            let run: Vec<(f64, f64)> = run.iter().copied().flatten().collect();
-            outline(&thinned(&run, COLUMN))
-        });
+        let runs = unbroken.map(|run| run.iter().copied().flatten().collect::<Vec<_>>());
+        let runs: Vec<_> = runs.map(|run| thinned(&run, COLUMN)).collect();
         let class = if series.style == Style::Steps { "line steps" } else { "line" };
-        let outline: String = outlines.collect();
+        let outline: String = runs.iter().map(|run| outline(run)).collect();
         if !outline.is_empty() {
             self.canvas.push(&dashed(&outline, class, look));
+        }
+        if series.style == Style::Line {
+            runs.iter().for_each(|run| self.keep_clear_of(run));
+        }
+    }
+
+    /// Words on a line would hide what it shows. Steps cover too much to go round them.
+    fn keep_clear_of(&mut self, line: &[(f64, f64)]) {
+        const APART: f64 = 6.0;
+        for pair in line.windows(2) {
+            let (from, to) = (pair[0], pair[1]);
+            let length = (to.0 - from.0).abs().max((to.1 - from.1).abs());
+            let count = libm::ceil(length / APART).max(1.0);
+            for step in 0..=count as usize {
+                let share = step as f64 / count;
+                let place = (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share);
+                self.room.take(Area::around(place, 2.0));
+            }
         }
     }
 
@@ -248,9 +264,10 @@ impl<'c> Plot<'c> {
                 self.room.take(Area::around(place, 4.0));
             }
             let outline = look.mark(place);
+            let class = if series.style == Style::Dots { "mark dot" } else { "mark" };
             let words = escape(&words(point));
             self.canvas.push(&format!(
-                r#"<path d="{outline}" class="mark"><title>{words}</title></path>"#
+                r#"<path d="{outline}" class="{class}"><title>{words}</title></path>"#
             ));
         }
     }
@@ -365,7 +382,7 @@ impl<'c> Plot<'c> {
     ) {
         let shown = clip_to_pixels(&visible(label), width);
         match self.room.place(&shown, places) {
-            Some(place) => self.canvas.clipped(place, "label halo", label, width),
+            Some(place) => self.canvas.clipped(place, sign.label_class(), label, width),
             None => self.legend.push((sign, label)),
         }
     }

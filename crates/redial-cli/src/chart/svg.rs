@@ -28,7 +28,8 @@ pub(crate) fn svg_of(figures: &[Figure]) -> String {
 /// One figure at one size.
 pub(super) fn drawing(figure: &Figure, size: Size) -> Drawing {
     let mut canvas = Canvas::new(size);
-    canvas.y = MARGIN;
+    // A page's own words have room below them already.
+    canvas.y = if size.titled { MARGIN } else { MARGIN / 4.0 };
     if size.titled {
         canvas.title(figure.title());
     }
@@ -132,7 +133,7 @@ font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif
 .redial-chart .error{stroke:var(--colour);stroke-width:1.2;fill:none}\
 .redial-chart .leader{stroke:var(--colour);fill:none}\
 .redial-chart .mark{fill:var(--colour);stroke:var(--paper)}\
-.redial-chart .dot{stroke-width:.8}\
+.redial-chart .dot{stroke:var(--colour);stroke-width:2}\
 .redial-chart .heat{fill:var(--colour-1)}\
 .redial-chart .frame{fill:none;stroke:var(--grid)}\
 .redial-chart .colour-1{--colour:var(--colour-1)}\
@@ -281,6 +282,11 @@ pub(super) enum Sign {
 }
 
 impl Sign {
+    /// How words beside it are set off from what is behind them: a band is quiet enough.
+    pub(super) fn label_class(self) -> &'static str {
+        if self == Self::Band { "label" } else { "label halo" }
+    }
+
     const WIDTH: f64 = 28.0;
 
     fn draw(self, canvas: &mut Canvas, (x, y): (f64, f64)) {

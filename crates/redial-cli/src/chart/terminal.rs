@@ -214,26 +214,12 @@ impl Plot<'_> {
     fn bands(&self, gutter: usize) -> String {
         let bands = self.chart.bands.iter();
         let lines = bands.filter_map(|band| Some((band, self.stretch(band)?)));
-        lines
-            .map(|(band, (from, to))| {
-                let label = visible(&band.label);
-                let inner = (to - from).saturating_sub(1);
-                let room = self.grid.columns - to - 1;
-                let words = if columns(&label) + 2 <= inner {
-                    let rest = inner - columns(&label) - 2;
-                    format!("├{} {label} {}┤", "─".repeat(rest / 2), "─".repeat(rest - rest / 2))
-                } else {
-                    let bar = if from == to {
-                        "│".into()
-                    } else {
-                        format!("├{}┤", "─".repeat(inner))
-                    };
-                    format!("{bar} {}", clip(&label, room.saturating_sub(1)))
-                };
-                let start = gutter + 1 + from;
-                styled(DIM, format!("{:start$}{words}", "").trim_end()) + "\n"
-            })
-            .collect()
+        let line = |(band, stretch): (&Band, _)| {
+            let bracket = bracket(&visible(&band.label), stretch, self.grid.columns);
+            let start = gutter + 1;
+            styled(DIM, &format!("{:start$}{bracket}", "")) + "\n"
+        };
+        lines.map(line).collect()
     }
 
     fn rows(&self, ticks: &[Tick], gutter: usize) -> String {
@@ -245,5 +231,25 @@ impl Plot<'_> {
             format!("{label}{}\n", runs(&self.grid.row(row)))
         };
         (0..self.grid.rows).map(row).collect()
+    }
+}
+
+/// A stretch of a line with words in it, behind it or before it, wherever they have the most room.
+fn bracket(words: &str, (from, to): (usize, usize), width: usize) -> String {
+    let inner = (to - from).saturating_sub(1);
+    let rooms = [inner.saturating_sub(2), (width - to).saturating_sub(2), from.saturating_sub(1)];
+    let fits = rooms.iter().position(|room| columns(words) <= *room);
+    let widest = (0..rooms.len()).max_by_key(|index| rooms[*index]).unwrap_or(0);
+    let place = fits.unwrap_or(widest);
+    let words = clip(words, rooms[place]);
+    let bar = if from == to { "│".into() } else { format!("├{}┤", "─".repeat(inner)) };
+    match place {
+        0 => {
+            let rest = inner - columns(&words) - 2;
+            let (left, right) = ("─".repeat(rest / 2), "─".repeat(rest - rest / 2));
+            format!("{:from$}├{left} {words} {right}┤", "")
+        }
+        1 => format!("{:from$}{bar} {words}", ""),
+        _ => format!("{} {bar}", pad_left(&words, from - 1)),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use quick_xml::events::Event as Xml;
 use redial_core::{Random, SplitMix64};
 use serde_json::Value;
 
@@ -13,6 +12,7 @@ use crate::events::{
     RunStart, Sender, Signalled,
 };
 use crate::text::columns;
+use crate::xml::{Element, parsed};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -588,69 +588,11 @@ fn the_ending_of_a_file_says_its_format() {
     }
 }
 
-/// An element, its attributes and all that is in it.
-#[derive(Debug, Default)]
-struct Element {
-    name: String,
-    attributes: BTreeMap<String, String>,
-    text: String,
-    children: Vec<Self>,
-}
-
-impl Element {
-    fn is(&self, attribute: &str, value: &str) -> bool {
-        self.attributes.get(attribute).is_some_and(|found| found == value)
-    }
-}
-
 /// The JUnit report, once it has been read by a parser and found to be as its schemas want it.
 fn checked(collector: &Collector) -> String {
     let text = junit::junit(&collector.summary());
     check(&parsed(&text));
     text
-}
-
-fn parsed(text: &str) -> Element {
-    // The parser is not strict about these.
-    let allowed = |c: char| !c.is_control() || c == '\n';
-    assert!(text.chars().all(|c| allowed(c) && !matches!(c, '\u{fffe}' | '\u{ffff}')), "{text:?}");
-    let mut reader = quick_xml::Reader::from_str(text);
-    let mut open = vec![Element::default()];
-    loop {
-        match reader.read_event().unwrap() {
-            Xml::Start(start) => open.push(element(&start)),
-            Xml::Empty(start) => {
-                let empty = element(&start);
-                open.last_mut().unwrap().children.push(empty);
-            }
-            Xml::End(_) => {
-                let closed = open.pop().unwrap();
-                open.last_mut().unwrap().children.push(closed);
-            }
-            Xml::Text(text) => open.last_mut().unwrap().text.push_str(&text.xml10_content()),
-            Xml::GeneralRef(reference) => {
-                let name = reference.xml10_content();
-                let c = quick_xml::escape::unescape(&format!("&{name};")).unwrap().into_owned();
-                open.last_mut().unwrap().text.push_str(&c);
-            }
-            Xml::Eof => break,
-            Xml::Decl(_) => {}
-            other => panic!("{other:?}"),
-        }
-    }
-    let mut document = open.pop().unwrap();
-    assert!(open.is_empty());
-    document.children.pop().unwrap()
-}
-
-fn element(start: &quick_xml::events::BytesStart<'_>) -> Element {
-    let attributes = start.attributes().map(|attribute| {
-        let attribute = attribute.unwrap();
-        let value = quick_xml::escape::unescape(&attribute.value).unwrap().into_owned();
-        (attribute.key.as_ref().to_owned(), value)
-    });
-    let attributes = attributes.collect();
-    Element { name: start.name().as_ref().to_owned(), attributes, ..Element::default() }
 }
 
 /// What the schemas of Surefire and of Jenkins both allow: elements in this order, with these

@@ -1,8 +1,7 @@
 //! Figures as the verbs draw them, with numbers of the size that they have.
 
-use crate::chart::{
-    Axis, Band, Chart, Figure, Level, Page, Point, Scale, Series, Strip, Style, Table,
-};
+use super::{Band, Chart, Figure, Level, Point, Scale, Series, Strip, Style, axis, series};
+use crate::chart::{Page, Table, svg_of};
 
 /// The five of the AWS study, by how much work they make of a contention of many.
 const POLICIES: [(&str, f64, f64); 5] = [
@@ -13,17 +12,8 @@ const POLICIES: [(&str, f64, f64); 5] = [
     ("decorrelated", 0.05, 0.85),
 ];
 
-pub(super) fn axis(label: &str, scale: Scale) -> Axis {
-    Axis { label: label.into(), scale }
-}
-
-pub(super) fn line(name: &str, points: &[(f64, f64)]) -> Series {
-    let points = points.iter().map(|&(x, y)| Point { x, y, error: 0.0 }).collect();
-    Series { name: name.into(), points, style: Style::Line }
-}
-
 /// Numbers that look like chance and are the same every time, from 0 to 1.
-pub(super) fn noise(index: usize) -> f64 {
+fn noise(index: usize) -> f64 {
     let mixed = (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) as f64 / (1 << 24) as f64
 }
@@ -51,7 +41,7 @@ pub(super) fn calls(scale: Scale) -> Figure {
     })
 }
 
-pub(super) fn probability() -> Figure {
+fn probability() -> Figure {
     let commits = |x: f64, (_, work, _): (&str, f64, f64)| 1.0 / (1.0 + (x * work / 18.0).powi(3));
     Figure::Chart(Chart {
         title: "Clients that commit within a second".into(),
@@ -95,10 +85,7 @@ pub(super) fn outage(steps: usize) -> Figure {
 }
 
 pub(super) fn pareto() -> Figure {
-    let dot = |name: &str, x: f64, y: f64| {
-        let points = vec![Point { x, y, error: 0.0 }];
-        Series { name: name.into(), points, style: Style::Dots }
-    };
+    let dot = |name: &str, x: f64, y: f64| series(name, Style::Dots, &[(x, y)]);
     let front: Vec<(f64, f64)> = (0..24)
         .map(|i| {
             let work = 1.9 + f64::from(i) * 0.25;
@@ -110,7 +97,7 @@ pub(super) fn pareto() -> Figure {
         x: axis("calls per client", Scale::Linear),
         y: axis("time until the last is done, ms", Scale::Linear),
         series: vec![
-            line("best found", &front),
+            series("best found", Style::Line, &front),
             dot("yours", 5.4, 2600.0),
             dot("full jitter", 3.1, 2050.0),
             dot("equal jitter", 3.3, 2150.0),
@@ -122,7 +109,7 @@ pub(super) fn pareto() -> Figure {
     })
 }
 
-pub(super) fn arrivals(bins: usize) -> Figure {
+fn arrivals(bins: usize) -> Figure {
     let row = |(name, strength): (&str, f64)| {
         let amount = |bin: usize| {
             let time = bin as f64 / bins as f64;
@@ -188,7 +175,7 @@ fn samples_to_look_at() {
     std::fs::create_dir_all(&folder).unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
     write("page.html", &page().html());
-    write("all.svg", &crate::chart::svg_of(&figures()));
+    write("all.svg", &svg_of(&figures()));
     let text = |width| figures().iter().map(|f| f.terminal(width) + "\n").collect::<String>();
     write("wide.txt", &text(100));
     write("narrow.txt", &text(40));

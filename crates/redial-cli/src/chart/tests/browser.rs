@@ -1,0 +1,109 @@
+//! The page as a browser shows it: in the light, in the dark, on a phone, on paper, and without a
+//! network.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::samples;
+use crate::text::escape;
+
+/// What a browser writes to its standard output.
+fn browse(folder: &Path, arguments: &[&str]) -> String {
+    const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+    let run = |name: &&str| {
+        Command::new(name)
+            .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run"])
+            .arg("--host-resolver-rules=MAP * ~NOTFOUND")
+            .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+            .args(arguments)
+            .output()
+            .ok()
+    };
+    let output = NAMES.iter().find_map(run);
+    let output = output.expect("this test needs Chromium: apt-get install chromium");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Measures a page in a frame of this width, where scripts of its own would not run.
+const HARNESS: &str = r#"<!doctype html><meta charset="utf-8">
+<body><iframe width="WIDTH" height="900" srcdoc="PAGE"></iframe><pre id="found"></pre>
+<script>
+onload = () => {
+  const page = document.querySelector("iframe").contentDocument, view = page.defaultView;
+  const found = [];
+  const say = (...words) => found.push(words.join(" "));
+  say("background", view.getComputedStyle(page.body).backgroundColor);
+  say("first colour", view.getComputedStyle(page.querySelector(".mark")).fill);
+  say("overflow", page.documentElement.scrollWidth - page.documentElement.clientWidth);
+  say("loaded", view.performance.getEntriesByType("resource").length);
+  const pictures = [...page.querySelectorAll("svg")].filter(svg => svg.getBoundingClientRect().width);
+  say("pictures", pictures.map(svg => svg.classList[1]).join(" "));
+  for (const picture of pictures) {
+    const whole = picture.getBoundingClientRect();
+    const texts = [...picture.querySelectorAll("text")].map(text => [text.textContent, text.getBoundingClientRect()]);
+    for (const [words, box] of texts) {
+      if (box.left < whole.left || box.right > whole.right || box.bottom > whole.bottom) say("clipped", words);
+      for (const [other, its] of texts) {
+        const wide = Math.min(box.right, its.right) - Math.max(box.left, its.left);
+        const high = Math.min(box.bottom, its.bottom) - Math.max(box.top, its.top);
+        // Boxes have room above and below the letters.
+        if (words < other && wide > 1 && high > 4) say("overlap", words, "/", other);
+      }
+    }
+  }
+  document.getElementById("found").textContent = "[[" + found.join("\n") + "]]";
+};
+</script>
+"#;
+
+fn measured(width: usize, scheme: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let page = escaped(&samples::page().html());
+    let harness = HARNESS.replace("WIDTH", &width.to_string()).replace("PAGE", &page);
+    let path = folder.path().join("harness.html");
+    std::fs::write(&path, harness).unwrap();
+    let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
+    let size = "--window-size=1200,1000";
+    let dom = browse(folder.path(), &[&scheme, size, "--dump-dom", path.to_str().unwrap()]);
+    let found = dom.split("<pre id=\"found\">[[").nth(1).unwrap_or_else(|| panic!("{dom}"));
+    found.split("]]").next().unwrap().to_owned()
+}
+
+/// As an attribute has it, line by line.
+fn escaped(page: &str) -> String {
+    page.lines().map(|line| escape(line) + "\n").collect()
+}
+
+const DARK: &str = "0";
+const LIGHT: &str = "1";
+
+#[test]
+fn in_the_light_on_a_screen() {
+    assert_eq!(
+        measured(900, LIGHT),
+        "background rgb(255, 255, 255)\nfirst colour rgb(0, 114, 178)\noverflow 0\nloaded 0\n\
+         pictures wide wide wide wide wide wide"
+    );
+}
+
+#[test]
+fn in_the_dark_on_a_phone() {
+    assert_eq!(
+        measured(390, DARK),
+        "background rgb(13, 17, 23)\nfirst colour rgb(61, 157, 219)\noverflow 0\nloaded 0\n\
+         pictures narrow narrow narrow narrow narrow narrow"
+    );
+}
+
+#[test]
+fn on_paper() {
+    let folder = tempfile::tempdir().unwrap();
+    let (page, paper) = (folder.path().join("page.html"), folder.path().join("page.pdf"));
+    std::fs::write(&page, samples::page().html()).unwrap();
+    let print = format!("--print-to-pdf={}", paper.display());
+    browse(folder.path(), &[&print, page.to_str().unwrap()]);
+    let paper = std::fs::read(paper).unwrap();
+    let pages = String::from_utf8_lossy(&paper).matches("/Type /Page\n").count();
+    assert!((2..=8).contains(&pages), "{pages} pages");
+}
