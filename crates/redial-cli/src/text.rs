@@ -49,6 +49,8 @@ pub(crate) fn pixels(text: &str) -> f64 {
 fn pixels_of(c: char) -> usize {
     match c {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '|' | '!' | '\'' | ' ' | '\u{2009}' => 4,
+        'f' | 'r' | 't' | '(' | ')' | '[' | ']' | '-' => 5,
+        'c' | 'k' | 's' | 'v' | 'x' | 'y' | 'z' => 7,
         'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' | '�' => 12,
         'A'..='Z' => 9,
         c => columns_of(c) * 8,
@@ -151,5 +153,7 @@ mod tests {
         assert_eq!(clip("fetch", 5), "fetch");
         assert_eq!(clip("fetching", 5), "fetc…");
         assert_eq!(clip("再試行", 5), "再試…");
+        assert_eq!(clip_to_pixels("fetch", pixels("fetch")), "fetch");
+        assert_eq!(clip_to_pixels("fetching", pixels("fetch")), "fet…");
     }
 }

@@ -33,10 +33,9 @@ pub(super) fn strip(strip: &Strip, width: usize) -> String {
         let blocks = pad_right(&blocks, cells.count * wide);
         format!("{name} │{}│\n", styled(HEAT, &blocks))
     };
-    let note = cells.note().map_or(String::new(), |note| format!("; {note}"));
     [
         heading,
-        line(&format!("{}{note}", strip.unit), width),
+        line(&cells.words(&strip.unit), width),
         strip.rows.iter().map(row).collect(),
         scale(&cells.range, cells.count * wide, gutter + 1, &strip.x.label),
         meaning(&shades, width),

@@ -89,8 +89,11 @@ impl Cells {
         amounts.chunks(self.merged).map(move |some| some.iter().map(drawable).fold(0.0, f64::max))
     }
 
-    /// What has to be said about it.
-    pub(super) fn note(&self) -> Option<String> {
-        (self.merged > 1).then(|| format!("each cell shows the most of {} neighbours", self.merged))
+    /// What is counted, and how cells were made one.
+    pub(super) fn words(&self, unit: &str) -> String {
+        match self.merged {
+            1 => unit.into(),
+            merged => format!("{unit} (the most of every {merged})"),
+        }
     }
 }

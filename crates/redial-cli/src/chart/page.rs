@@ -53,6 +53,7 @@ const STYLE: &str = "\
 .lead+figure{margin-top:1.75rem}
 .chart figcaption{color:var(--ink);font-size:1rem;font-weight:600;padding:.8rem 1.25rem 0;border:0;\
 overflow-wrap:anywhere}
+.numbers td{white-space:nowrap}
 .notes{padding-left:1.2rem}
 ";
 
@@ -75,7 +76,7 @@ fn table(table: &Table) -> String {
     let rows: String = table.rows.iter().map(|cells| row(cells)).collect();
     let caption = escape(&table.caption);
     format!(
-        "{SCROLL}<table class=\"compared\">\n<caption>{caption}</caption>\n\
+        "{SCROLL}<table class=\"compared numbers\">\n<caption>{caption}</caption>\n\
          <thead><tr>{header}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
     )
 }

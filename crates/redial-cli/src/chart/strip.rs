@@ -50,8 +50,7 @@ impl Rows {
 
     fn legend(&self, strip: &Strip, canvas: &mut Canvas) {
         const SIGN: f64 = 14.0;
-        let note = self.cells.note().map_or(String::new(), |note| format!("; {note}"));
-        canvas.words("muted", &format!("{}{note}", strip.unit));
+        canvas.words("muted", &self.cells.words(&strip.unit));
         canvas.y += 4.0;
         let mut x = MARGIN;
         for (index, words) in self.shades.words().iter().enumerate() {

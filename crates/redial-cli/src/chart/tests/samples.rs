@@ -1,5 +1,6 @@
 //! Figures as the verbs draw them, with numbers of the size that they have.
 
+use super::extremes::hostile;
 use super::{Band, Chart, Figure, Level, Point, Scale, Series, Strip, Style, axis, series};
 use crate::chart::{Page, Table, svg_of};
 
@@ -177,6 +178,8 @@ fn samples_to_look_at() {
     write("page.html", &page().html());
     write("all.svg", &svg_of(&figures()));
     let text = |width| figures().iter().map(|f| f.terminal(width) + "\n").collect::<String>();
+    let hostile = Page { figures: hostile(), ..page() };
+    write("hostile.html", &hostile.html());
     write("wide.txt", &text(100));
     write("narrow.txt", &text(40));
 }
