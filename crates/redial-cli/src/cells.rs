@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 
-use crate::text::{clip, columns};
+use crate::text::{clip, columns, wrap};
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -44,26 +44,49 @@ pub(crate) fn centred<'a>(
     Some(line)
 }
 
-/// Signs with their meaning, as many on a line as fit.
+/// Signs with their meaning, as many on a line as fit; a long meaning goes on below its beginning.
 pub(crate) fn legend(entries: &[(Style, impl AsRef<str>, String)], width: usize) -> String {
     const GAP: usize = 3;
+    const LINES_MOST: usize = 4;
     let mut text = String::new();
     let mut used = 0;
     for (style, sign, meaning) in entries {
         let sign = sign.as_ref();
-        let length = columns(sign) + 1 + columns(meaning);
-        if used > 0 && used + GAP + length > width {
+        let indent = columns(sign) + 1;
+        let room = width.saturating_sub(indent).max(1);
+        let lines = wrap(&clip(meaning, room * LINES_MOST), room);
+        let length = indent + lines.iter().map(|line| columns(line)).max().unwrap_or(0);
+        if used > 0 && (used + GAP + length > width || lines.len() > 1) {
             text.push('\n');
             used = 0;
         }
         let gap = if used > 0 { GAP } else { 0 };
-        let meaning = clip(meaning, width.saturating_sub(columns(sign) + 1));
-        let (sign, meaning) = (styled(*style, sign), styled(DIM, &meaning));
-        text.push_str(&format!("{:gap$}{sign} {meaning}", ""));
-        used += gap + length;
+        let lines: Vec<String> = lines.iter().map(|line| styled(DIM, line.trim_end())).collect();
+        let meaning = lines.join(&format!("\n{:indent$}", ""));
+        text.push_str(&format!("{:gap$}{} {meaning}", "", styled(*style, sign)));
+        used = if lines.len() > 1 { width } else { used + gap + length };
     }
     if !text.is_empty() {
         text.push('\n');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_legend_fills_its_lines_and_long_meanings_go_on_below() {
+        let entry = |sign: &'static str, meaning: &str| (Style::new(), sign, meaning.to_owned());
+        let entries = [
+            entry("A", "short"),
+            entry("B", "short, too"),
+            entry("C", "too long for a line of this"),
+            entry("D", "end"),
+        ];
+        let shown = anstream::adapter::strip_str(&legend(&entries, 22)).to_string();
+        assert_eq!(shown, "A short   B short, too\nC too long for a line\n  of this\nD end\n");
+        assert_eq!(legend(&entries[..0], 22), "");
+    }
 }

@@ -195,3 +195,59 @@ fn floor(value: f64) -> f64 {
 fn ceil(value: f64) -> f64 {
     libm::ceil(value - 1e-9)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers beside an axis of these values that has room for so many.
+    fn ticks(scale: Scale, values: &[f64], room: usize) -> String {
+        let range = Range::around(scale, values.iter().copied()).unwrap().rounded();
+        let ticks = range.ticks(|ticks| ticks.len() <= room);
+        ticks.iter().map(|tick| tick.label.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn numbers_beside_an_axis_are_round() {
+        let linear: [(&[f64], &str); 7] = [
+            (&[0.0, 100.0], "0 20 40 60 80 100"),
+            (&[3.0, 97.0], "0 20 40 60 80 100"),
+            (&[0.0, 1.0], "0 0.2 0.4 0.6 0.8 1.0"),
+            (&[-1.0, 1.0], "−1.0 −0.5 0 0.5 1.0"),
+            (&[1000.0, 1010.0], "1000 1002 1004 1006 1008 1010"),
+            (&[5.0], "0 1 2 3 4 5"),
+            (&[0.0], "0 0.2 0.4 0.6 0.8 1.0"),
+        ];
+        for (values, expected) in linear {
+            assert_eq!(ticks(Scale::Linear, values, 6), expected, "{values:?}");
+        }
+        let logarithmic: [(&[f64], &str); 4] = [
+            (&[1.0, 100.0], "1 10 100"),
+            (&[3.0, 40.0, -1.0, 0.0], "2 5 10 20 50"),
+            (&[1e-300, 1e300], "10⁻³⁰⁰ 10⁻²⁰⁰ 10⁻¹⁰⁰ 1 10¹⁰⁰ 10²⁰⁰ 10³⁰⁰"),
+            (&[70.0], "5 10 20 50 100 200 500 1000"),
+        ];
+        for (values, expected) in logarithmic {
+            assert_eq!(ticks(Scale::Logarithmic, values, 8), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn an_axis_begins_at_zero_unless_that_takes_half_of_it() {
+        let low = |values: [f64; 2]| Range::around(Scale::Linear, values.into_iter()).unwrap().low;
+        assert_eq!(low([1.0, 10.0]), 0.0);
+        assert_eq!(low([9.0, 10.0]), 9.0);
+        assert_eq!(low([-1.0, 10.0]), -1.0);
+    }
+
+    #[test]
+    fn what_has_no_place_on_an_axis_has_no_position() {
+        let range = Range::around(Scale::Logarithmic, [1.0, 100.0].into_iter()).unwrap();
+        assert_eq!(range.position(10.0), Some(0.5));
+        assert_eq!(range.position(1000.0), Some(1.0));
+        for value in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(range.position(value), None, "{value}");
+        }
+        assert_eq!(Range::around(Scale::Linear, [f64::NAN].into_iter()), None);
+    }
+}
