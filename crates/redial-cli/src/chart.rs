@@ -3,12 +3,14 @@
 //! A figure is said once and drawn three ways: for a page, as a picture by itself, and in a
 //! terminal. What cannot be drawn, such as an infinite value, is left out of all of them.
 
+mod axis;
 mod blocks;
 mod braille;
 mod description;
 mod heat;
 mod label;
 mod look;
+mod names;
 pub(crate) mod number;
 mod page;
 mod plot;

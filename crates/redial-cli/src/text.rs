@@ -93,25 +93,34 @@ pub(crate) fn pad_right(text: &str, width: usize) -> String {
 /// The text in lines of at most `width` columns, broken between words, and inside of a word only
 /// where the word is longer than a line.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    wrap_by(text, width, columns_of)
+}
+
+/// The same in a picture.
+pub(crate) fn wrap_to_pixels(text: &str, width: f64) -> Vec<String> {
+    wrap_by(text, width.max(0.0) as usize, pixels_of)
+}
+
+fn wrap_by(text: &str, width: usize, width_of: fn(char) -> usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split(' ') {
-        let length = columns(word);
-        if used > 0 && used + 1 + length > width {
+        let length: usize = word.chars().map(width_of).sum();
+        if used > 0 && used + width_of(' ') + length > width {
             lines.push(String::new());
             used = 0;
         }
         if used > 0 {
             push(&mut lines, ' ');
-            used += 1;
+            used += width_of(' ');
         }
         for c in word.chars() {
-            if used + columns_of(c) > width && used > 0 {
+            if used + width_of(c) > width && used > 0 {
                 lines.push(String::new());
                 used = 0;
             }
             push(&mut lines, c);
-            used += columns_of(c);
+            used += width_of(c);
         }
     }
     lines
@@ -146,6 +155,8 @@ mod tests {
         assert_eq!(wrap("map.agent_template", 8), ["map.agen", "t_templa", "te"]);
         assert_eq!(wrap("再試行 再", 4), ["再試", "行", "再"]);
         assert_eq!(wrap("", 4), [""]);
+        let width = pixels("a policy of");
+        assert_eq!(wrap_to_pixels("a policy of words", width), ["a policy of", "words"]);
     }
 
     #[test]

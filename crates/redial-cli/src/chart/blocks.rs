@@ -3,8 +3,8 @@
 use anstyle::{AnsiColor, Style as Ink};
 
 use super::Strip;
+use super::axis::NOTHING;
 use super::heat::{Cells, Shades};
-use super::plot::NOTHING;
 use super::terminal::{WIDTH_LEAST, heading, line, scale};
 use crate::cells::{legend, styled};
 use crate::text::{clip, columns, pad_right};

@@ -21,7 +21,8 @@ pub(crate) fn plain(value: f64) -> String {
 pub(crate) fn rounded(value: f64, distance: f64) -> String {
     const MILLION: f64 = 1e6;
     match value.abs() {
-        ..1e-300 => "0".into(),
+        // What is still less than the least on any axis.
+        ..1e-305 => "0".into(),
         size if !(1e-4..1e9).contains(&size) => scientific(value, distance),
         size if size >= MILLION => format!("{}M", decimal(value / MILLION, distance / MILLION)),
         _ => decimal(value, distance),

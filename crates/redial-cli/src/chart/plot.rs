@@ -1,17 +1,15 @@
 //! A chart in a picture: two axes and what lies between them.
 
-use super::label::{Anchor, Area, LINE, Place, Room, spread};
+use super::axis::{NOTHING, axis_words, fit, ranges, scale};
+use super::label::{Anchor, Area, Place, Room};
 use super::look::Look;
+use super::names::{NAME_GAP, names_beside};
 use super::number::plain;
 use super::scale::{Range, Tick};
 use super::svg::{Canvas, MARGIN, Sign, Size, dashed};
 use super::thin::thinned;
-use super::{Axis, Band, Chart, Level, Point, Scale, Series, Style};
-use crate::text::{clip_to_pixels, escape, pixels};
-use crate::visible::visible;
-
-/// What is said of a chart without a single point that can be drawn.
-pub(super) const NOTHING: &str = "There is nothing to draw.";
+use super::{Band, Chart, Level, Point, Series, Style};
+use crate::text::{escape, pixels};
 
 /// Draws the chart below what is on the canvas.
 pub(super) fn draw(chart: &Chart, canvas: &mut Canvas) {
@@ -27,38 +25,15 @@ pub(super) fn draw(chart: &Chart, canvas: &mut Canvas) {
     canvas.append(&plot.canvas);
 }
 
-/// What is written along an axis.
-pub(super) fn axis_words(axis: &Axis) -> String {
-    match axis.scale {
-        Scale::Linear => axis.label.clone(),
-        Scale::Logarithmic => format!("{} (logarithmic)", axis.label),
-    }
-}
-
-/// The numbers along both sides of a chart; none where nothing can be drawn.
-pub(super) fn ranges(chart: &Chart) -> Option<(Range, Range)> {
-    let points = || chart.series.iter().flat_map(|series| &series.points);
-    let on_both = |point: &&Point| chart.x.can_show(point.x) && chart.y.can_show(point.y);
-    let x = Range::around(chart.x.scale, points().filter(on_both).map(|point| point.x))?;
-    let ends = points()
-        .filter(on_both)
-        .flat_map(|point| [point.y, point.y - point.error, point.y + point.error]);
-    let levels = chart.levels.iter().map(|level| level.value);
-    let y = Range::around(chart.y.scale, ends.chain(levels))?;
-    // Dots at the very edge would look as if there were more behind it.
-    let has_dots = chart.series.iter().any(|series| series.style == Style::Dots);
-    Some((if has_dots { x.rounded() } else { x }, y.rounded()))
-}
-
 /// Where things are drawn.
-struct Frame {
+pub(super) struct Frame {
     x: Range,
     y: Range,
-    area: Area,
+    pub(super) area: Area,
     x_ticks: Vec<Tick>,
     y_ticks: Vec<Tick>,
     /// Whether the names of lines stand beside their ends.
-    names_beside: bool,
+    pub(super) names_beside: bool,
 }
 
 impl Frame {
@@ -91,50 +66,20 @@ impl Frame {
         self.area.bottom - position * (self.area.bottom - self.area.top)
     }
 
-    fn at(&self, point: &Point) -> Option<(f64, f64)> {
+    pub(super) fn at(&self, point: &Point) -> Option<(f64, f64)> {
         Some((self.x(self.x.position(point.x)?), self.y(self.y.position(point.y)?)))
     }
 }
 
-/// Between a line's end and its name.
-const NAME_GAP: f64 = 18.0;
-
-/// How wide the names of the lines are, if all lines end at the right and have short names.
-fn names_beside(chart: &Chart, x: &Range) -> Option<f64> {
-    const WIDEST: f64 = 170.0;
-    const MOST: usize = 12;
-    let lines: Vec<&Series> =
-        chart.series.iter().filter(|series| series.style == Style::Line).collect();
-    let at_the_end = |series: &&Series| {
-        let last = series.points.last().and_then(|point| x.position(point.x));
-        let shown = series.points.last().is_some_and(|point| chart.y.can_show(point.y));
-        shown && last.is_some_and(|position| position > 0.98)
-    };
-    let widest = lines.iter().map(|series| pixels(&visible(&series.name))).fold(0.0, f64::max);
-    let beside = !lines.is_empty() && lines.len() <= MOST && widest <= WIDEST;
-    (beside && lines.iter().all(at_the_end)).then_some(widest)
-}
-
-/// Whether the numbers under the horizontal axis are apart and inside of the picture.
-pub(super) fn fit(ticks: &[Tick], area: Area, size: Size) -> bool {
-    let half = |tick: &Tick| pixels(&tick.label) / 2.0;
-    let x = |tick: &Tick| area.left + tick.position * (area.right - area.left);
-    let inside = |tick: &Tick| x(tick) - half(tick) > 0.0 && x(tick) + half(tick) < size.width;
-    ticks.iter().all(inside)
-        && ticks.windows(2).all(|pair| {
-            let room = x(&pair[1]) - x(&pair[0]);
-            room > half(&pair[0]) + half(&pair[1]) + 28.0
-        })
-}
-
-struct Plot<'c> {
-    chart: &'c Chart,
-    frame: Frame,
+/// What is between the axes, as far as it is drawn.
+pub(super) struct Plot<'c> {
+    pub(super) chart: &'c Chart,
+    pub(super) frame: Frame,
     /// What words must keep clear of.
-    room: Room,
-    canvas: Canvas,
+    pub(super) room: Room,
+    pub(super) canvas: Canvas,
     /// What has no words beside it.
-    legend: Vec<(Sign, &'c str)>,
+    pub(super) legend: Vec<(Sign, &'c str)>,
 }
 
 impl<'c> Plot<'c> {
@@ -164,7 +109,7 @@ impl<'c> Plot<'c> {
         }
     }
 
-    fn stretch(&self, band: &Band) -> Option<(f64, f64)> {
+    pub(super) fn stretch(&self, band: &Band) -> Option<(f64, f64)> {
         let (from, to) = (band.from.min(band.to), band.from.max(band.to));
         let (from, to) = (self.frame.x.position(from)?, self.frame.x.position(to)?);
         (from < to).then(|| (self.frame.x(from), self.frame.x(to)))
@@ -180,7 +125,7 @@ impl<'c> Plot<'c> {
         }
     }
 
-    fn height(&self, level: &Level) -> Option<f64> {
+    pub(super) fn height(&self, level: &Level) -> Option<f64> {
         self.frame.y.position(level.value).map(|position| self.frame.y(position))
     }
 
@@ -271,139 +216,6 @@ impl<'c> Plot<'c> {
             ));
         }
     }
-
-    /// The names of the series: beside what they name where there is room, else in the legend.
-    fn names(&mut self) {
-        if self.frame.names_beside {
-            self.names_of_lines();
-        }
-        for (index, series) in self.chart.series.iter().enumerate() {
-            let look = Look::of(index);
-            match series.style {
-                Style::Line if self.frame.names_beside => {}
-                Style::Line => self.legend.push((Sign::Line(look), &series.name)),
-                Style::Steps => self.legend.push((Sign::Steps(look), &series.name)),
-                Style::Dots if self.name_of_dot(series) => {}
-                Style::Dots => self.legend.push((Sign::Dot(look), &series.name)),
-            }
-        }
-    }
-
-    fn names_of_lines(&mut self) {
-        let ends: Vec<_> = self
-            .chart
-            .series
-            .iter()
-            .enumerate()
-            .filter_map(|(index, series)| {
-                let last = series.points.last().filter(|_| series.style == Style::Line)?;
-                Some((index, series, self.frame.at(last)?))
-            })
-            .collect();
-        let wanted: Vec<f64> = ends.iter().map(|(.., end)| end.1).collect();
-        let Area { top, right, bottom, .. } = self.frame.area;
-        let heights = spread(&wanted, top, bottom);
-        for ((index, series, (x, y)), height) in ends.into_iter().zip(heights) {
-            let leader =
-                format!("M{:.1} {y:.1}L{:.1} {height:.1}", x + 5.0, right + NAME_GAP - 4.0);
-            self.canvas.path(&leader, &format!("leader {}", Look::of(index).class()));
-            let place = Place { x: right + NAME_GAP, y: height + 4.0, anchor: Anchor::Start };
-            self.canvas.text(place, "name", &series.name);
-            let width = pixels(&visible(&series.name));
-            self.room.take(Area {
-                left: right,
-                right: right + NAME_GAP + width,
-                top: height - LINE / 2.0,
-                bottom: height + LINE / 2.0,
-            });
-        }
-    }
-
-    /// Whether the name of a dot that is alone found a place around it.
-    fn name_of_dot(&mut self, series: &Series) -> bool {
-        const WIDEST: f64 = 220.0;
-        let [point] = &series.points[..] else { return false };
-        let Some((x, y)) = self.frame.at(point) else { return false };
-        let name = visible(&series.name);
-        if pixels(&name) > WIDEST {
-            return false;
-        }
-        let at = |x, y, anchor| Place { x, y, anchor };
-        let around = [
-            at(x + 9.0, y + 4.0, Anchor::Start),
-            at(x - 9.0, y + 4.0, Anchor::End),
-            at(x, y - 9.0, Anchor::Middle),
-            at(x, y + 19.0, Anchor::Middle),
-            at(x + 6.0, y - 7.0, Anchor::Start),
-            at(x + 6.0, y + 16.0, Anchor::Start),
-            at(x - 6.0, y - 7.0, Anchor::End),
-            at(x - 6.0, y + 16.0, Anchor::End),
-        ];
-        let place = self.room.place(&name, around);
-        if let Some(place) = place {
-            self.canvas.text(place, "name halo", &name);
-        }
-        place.is_some()
-    }
-
-    /// The words of levels and bands, which come last: they have the most places to choose from.
-    fn labels(&mut self) {
-        let Area { left, right, top, .. } = self.frame.area;
-        let room = right - left - 8.0;
-        for level in &self.chart.levels {
-            let Some(y) = self.height(level) else { continue };
-            let at = |x, y, anchor| Place { x, y, anchor };
-            let middle = (left + right) / 2.0;
-            let places = [y - 5.0, y + 14.0].into_iter().flat_map(|y| {
-                [
-                    at(right - 4.0, y, Anchor::End),
-                    at(left + 4.0, y, Anchor::Start),
-                    at(middle, y, Anchor::Middle),
-                ]
-            });
-            self.label(Sign::Level, &level.label, room, places);
-        }
-        for band in &self.chart.bands {
-            let Some((from, to)) = self.stretch(band) else { continue };
-            let half = pixels(&visible(&band.label)).min(room) / 2.0;
-            let x = ((from + to) / 2.0).clamp(left + half, (right - half).max(left + half));
-            let rows = [0.0, 1.0, 2.0].map(|row| top + 14.0 + row * LINE);
-            let places = rows.map(|y| Place { x, y, anchor: Anchor::Middle });
-            self.label(Sign::Band, &band.label, room, places);
-        }
-    }
-
-    fn label(
-        &mut self,
-        sign: Sign,
-        label: &'c str,
-        width: f64,
-        places: impl IntoIterator<Item = Place>,
-    ) {
-        let shown = clip_to_pixels(&visible(label), width);
-        match self.room.place(&shown, places) {
-            Some(place) => self.canvas.clipped(place, sign.label_class(), label, width),
-            None => self.legend.push((sign, label)),
-        }
-    }
-}
-
-/// The horizontal axis at the lower end of an area, with its numbers and its words.
-pub(super) fn scale(canvas: &mut Canvas, area: Area, ticks: &[Tick], words: &str) {
-    let Area { left, right, bottom, .. } = area;
-    canvas.line((left, bottom), (right, bottom), "axis");
-    for tick in ticks {
-        let x = left + tick.position * (right - left);
-        canvas.line((x, bottom), (x, bottom + 5.0), "axis");
-        let place = Place { x, y: bottom + 19.0, anchor: Anchor::Middle };
-        canvas.text(place, "muted", &tick.label);
-    }
-    let size = canvas.size;
-    let half = pixels(&visible(words)).min(size.inner()) / 2.0;
-    let middle = ((left + right) / 2.0).clamp(MARGIN + half, size.width - MARGIN - half);
-    let place = Place { x: middle, y: bottom + 38.0, anchor: Anchor::Middle };
-    canvas.clipped(place, "muted", words, size.inner());
-    canvas.y = bottom + 42.0;
 }
 
 /// Straight from point to point.
@@ -414,8 +226,11 @@ fn joined(places: &[(f64, f64)]) -> String {
     places.iter().enumerate().map(line).collect()
 }
 
-/// Across until the next point, and then up or down to it.
+/// Across until the next point, and then up or down to it. One that is alone is a dash.
 fn stepped(places: &[(f64, f64)]) -> String {
+    if let [(x, y)] = places {
+        return format!("M{:.1} {y:.1}h6", x - 3.0);
+    }
     let step = |(index, (x, y)): (usize, &(f64, f64))| {
         if index == 0 { format!("M{x:.1} {y:.1}") } else { format!("H{x:.1}V{y:.1}") }
     };

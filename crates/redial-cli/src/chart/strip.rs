@@ -1,9 +1,9 @@
 //! A strip in a picture: a row of cells for each policy, on one time axis.
 
 use super::Strip;
+use super::axis::{NOTHING, fit, scale};
 use super::heat::{Cells, Shades};
 use super::label::{Anchor, Area, LINE, Place};
-use super::plot::{NOTHING, fit, scale};
 use super::svg::{Canvas, MARGIN};
 use crate::text::{escape, pixels};
 use crate::visible::visible;

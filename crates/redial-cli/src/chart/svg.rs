@@ -5,7 +5,7 @@ use super::description::description;
 use super::label::{Anchor, LINE, Place};
 use super::look::Look;
 use super::{plot, strip};
-use crate::text::{clip_to_pixels, escape, pixels, wrap};
+use crate::text::{clip_to_pixels, escape, pixels, wrap_to_pixels};
 use crate::visible::visible;
 
 /// All figures in one picture, one below the other, ending with a newline.
@@ -231,39 +231,53 @@ impl Canvas {
     }
 
     fn title(&mut self, title: &str) {
-        const LINES_MOST: usize = 3;
-        // Bold letters of sixteen pixels.
-        let letters = (self.size.inner() / 10.5) as usize;
-        for line in wrap(&visible(title), letters).iter().take(LINES_MOST) {
+        // Bold letters of sixteen pixels are wider than those that are measured.
+        for line in few_lines(title, self.size.inner() / 1.45) {
             self.y += 20.0;
             let place = Place { x: MARGIN, y: self.y - 5.0, anchor: Anchor::Start };
-            self.text(place, "title", line);
+            self.text(place, "title", &line);
         }
         self.y += 6.0;
     }
 
-    /// Signs with their meaning, as many on a line as fit.
+    /// Signs with their meaning, as many on a line as fit; a long meaning goes on below.
     pub(super) fn legend(&mut self, entries: &[(Sign, &str)]) {
-        const SIGN: f64 = 34.0;
         const GAP: f64 = 18.0;
         let right = self.size.width - MARGIN;
-        let mut x = MARGIN;
-        for (index, (sign, words)) in entries.iter().enumerate() {
-            let room = (right - MARGIN - SIGN).max(0.0);
-            let width = SIGN + pixels(&visible(words)).min(room);
-            if index == 0 || x + width > right {
+        let mut x = right;
+        for (sign, words) in entries {
+            let lines = few_lines(words, right - MARGIN - Sign::ROOM);
+            let width = Sign::ROOM + lines.iter().map(|line| pixels(line)).fold(0.0, f64::max);
+            if x + width > right {
                 x = MARGIN;
                 self.y += LINE + 3.0;
             }
-            let middle = self.y - 9.0;
-            self.push(r#"<g class="legend">"#);
-            sign.draw(self, (x, middle));
-            let place = Place { x: x + SIGN, y: middle + 4.0, anchor: Anchor::Start };
-            self.clipped(place, "", words, room);
-            self.end();
-            x += width + GAP;
+            self.entry(*sign, words, &lines, x);
+            self.y += LINE * (lines.len() - 1) as f64;
+            x = if lines.len() > 1 { right } else { x + width + GAP };
         }
     }
+
+    fn entry(&mut self, sign: Sign, words: &str, lines: &[String], x: f64) {
+        self.push(&format!(r#"<g class="legend"><title>{}</title>"#, escape(words)));
+        sign.draw(self, (x, self.y - 9.0));
+        for (index, line) in lines.iter().enumerate() {
+            let y = self.y - 5.0 + index as f64 * LINE;
+            self.text(Place { x: x + Sign::ROOM, y, anchor: Anchor::Start }, "", line);
+        }
+        self.end();
+    }
+}
+
+/// Words in lines of this width, and no more lines than anybody reads in a picture.
+fn few_lines(words: &str, width: f64) -> Vec<String> {
+    const MOST: usize = 3;
+    let mut lines = wrap_to_pixels(&visible(words), width);
+    if lines.len() > MOST {
+        lines.truncate(MOST);
+        lines[MOST - 1] = clip_to_pixels(&format!("{} …", lines[MOST - 1]), width);
+    }
+    lines
 }
 
 /// What stands in a legend for what is drawn.
@@ -288,6 +302,8 @@ impl Sign {
     }
 
     const WIDTH: f64 = 28.0;
+    /// With some room after it.
+    const ROOM: f64 = 34.0;
 
     fn draw(self, canvas: &mut Canvas, (x, y): (f64, f64)) {
         let line = format!("M{x:.1} {y:.1}h{}", Self::WIDTH);

@@ -1,10 +1,11 @@
-//! A chart made of characters: curves of dots, and a letter on each that tells whose it is.
+//! A chart made of characters: curves of dots, and a letter on each that tells whose it is. There is
+//! no room for the bars of errors.
 
 use anstyle::{AnsiColor, Style as Ink};
 
+use super::axis::{NOTHING, axis_words, ranges};
 use super::braille::Grid;
 use super::look::Look;
-use super::plot::{NOTHING, axis_words, ranges};
 use super::scale::{Range, Tick};
 use super::{Band, Chart, Level, Point, Series, Style};
 use crate::cells::{BOLD, DIM, centred, legend, runs, styled};
@@ -98,7 +99,7 @@ impl Plot<'_> {
             let look = Look::of(index);
             match series.style {
                 Style::Dots => self.letters_of_dots(series, look),
-                Style::Line | Style::Steps => self.letters_of_curve(series, look),
+                Style::Line | Style::Steps => self.letters_of_curve(series, look, 5 * index),
             }
             self.legend.push((look.ink(), look.letter().into(), visible(&series.name)));
         }
@@ -132,13 +133,13 @@ impl Plot<'_> {
     }
 
     /// Letters along a curve, some way apart, and not all curves' at the same places.
-    fn letters_of_curve(&mut self, series: &Series, look: Look) {
+    fn letters_of_curve(&mut self, series: &Series, look: Look, first: usize) {
         const APART: usize = 12;
         let mut next = None;
+        let first = first % APART;
         for point in &series.points {
             let Some(position) = self.at(point) else { continue };
             let place = self.grid.cell_at(position);
-            let first = (look.letter() as usize * 5) % APART;
             if place.0 >= next.unwrap_or(first) && self.grid.is_free(place) {
                 self.grid.put(place, look.letter(), look.ink().bold());
                 next = Some(place.0 + APART);

@@ -80,7 +80,7 @@ const STYLE: &str = "\
 .redial-plan{--ink:#1f2328;--muted:#59636e;--grid:#e3e7eb;--paper:#fff;--bar:#0969da;\
 --sample:#bc4c00;--limit:#cf222e;\
 font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:12px}\
-@media(prefers-color-scheme:dark){.redial-plan{--ink:#e6edf3;--muted:#9198a1;--grid:#2c333b;\
+@media screen and (prefers-color-scheme:dark){.redial-plan{--ink:#e6edf3;--muted:#9198a1;--grid:#2c333b;\
 --paper:#0d1117;--bar:#58a6ff;--sample:#f0883e;--limit:#ff7b72}}\
 .redial-plan text{fill:var(--ink)}\
 .redial-plan .muted{fill:var(--muted)}\

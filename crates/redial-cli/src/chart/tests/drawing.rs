@@ -141,13 +141,15 @@ fn short_names_stand_beside_their_lines_and_long_ones_in_the_legend() {
         assert!(parts(&short).iter().any(|part| part.is("text", "name") && part.words() == name));
     }
     let mut chart = three_lines();
-    chart.series[0].name = "retry: 5, delay: 100ms, backoff: exponential, jitter: full, ".repeat(3);
+    chart.series[0].name = "retry: 5, delay: 100ms, backoff: exponential, jitter: full, ".repeat(7);
     let name = chart.series[0].name.clone();
     let long = picture(&Figure::Chart(chart).svg());
     let parts = parts(&long);
     assert_eq!(parts.iter().filter(|part| part.is("g", "legend")).count(), 3);
+    let lines = parts.iter().filter(|part| part.is_text() && part.words().contains("delay: "));
+    assert_eq!(lines.count(), 3, "a long name is more than a line");
     let clipped = |part: &&Part<'_>| part.is_text() && part.words().ends_with('…');
-    assert_eq!(parts.iter().filter(clipped).count(), 1);
+    assert_eq!(parts.iter().filter(clipped).count(), 1, "and a longer one is cut");
     assert!(parts.iter().any(|part| part.title() == Some(&name)), "the whole name is there");
 }
 
