@@ -5,7 +5,7 @@ use super::look::Look;
 use super::plot::Plot;
 use super::scale::Range;
 use super::svg::Sign;
-use super::{Chart, Series, Style};
+use super::{Band, Chart, Level, Series, Style};
 use crate::text::{clip_to_pixels, pixels};
 use crate::visible::visible;
 
@@ -105,38 +105,46 @@ impl<'c> Plot<'c> {
 
     /// The words of levels and bands, which come last: they have the most places to choose from.
     pub(super) fn labels(&mut self) {
-        let Area { left, right, top, .. } = self.frame.area;
-        let room = right - left - 8.0;
-        for level in &self.chart.levels {
-            let Some(y) = self.height(level) else { continue };
-            let at = |x, y, anchor| Place { x, y, anchor };
-            let middle = (left + right) / 2.0;
-            let places = [y - 5.0, y + 14.0].into_iter().flat_map(|y| {
-                [
-                    at(right - 4.0, y, Anchor::End),
-                    at(left + 4.0, y, Anchor::Start),
-                    at(middle, y, Anchor::Middle),
-                ]
-            });
-            self.label(Sign::Level, &level.label, room, places);
+        let levels = self.chart.levels.iter();
+        let levels: Vec<_> =
+            levels.filter_map(|level| Some((level, self.height(level)?))).collect();
+        let Area { left, right, .. } = self.frame.area;
+        for (_, y) in &levels {
+            // Words beyond another level would be taken for that one's.
+            self.room.take(Area { left, right, top: y - 1.0, bottom: y + 1.0 });
+        }
+        for (level, y) in levels {
+            self.label_of_level(level, y);
         }
         for band in &self.chart.bands {
-            let Some((from, to)) = self.stretch(band) else { continue };
-            let half = pixels(&visible(&band.label)).min(room) / 2.0;
-            let x = ((from + to) / 2.0).clamp(left + half, (right - half).max(left + half));
-            let rows = [0.0, 1.0, 2.0].map(|row| top + 14.0 + row * LINE);
-            let places = rows.map(|y| Place { x, y, anchor: Anchor::Middle });
-            self.label(Sign::Band, &band.label, room, places);
+            self.label_of_band(band);
         }
     }
 
-    fn label(
-        &mut self,
-        sign: Sign,
-        label: &'c str,
-        width: f64,
-        places: impl IntoIterator<Item = Place>,
-    ) {
+    fn label_of_level(&mut self, level: &'c Level, y: f64) {
+        let Area { left, right, .. } = self.frame.area;
+        let at = |x, y, anchor| Place { x, y, anchor };
+        let places = [y - 5.0, y + 14.0].into_iter().flat_map(|y| {
+            [
+                at(right - 4.0, y, Anchor::End),
+                at(left + 4.0, y, Anchor::Start),
+                at((left + right) / 2.0, y, Anchor::Middle),
+            ]
+        });
+        self.label(Sign::Level, &level.label, places);
+    }
+
+    fn label_of_band(&mut self, band: &'c Band) {
+        let Some((from, to)) = self.stretch(band) else { return };
+        let Area { left, right, top, .. } = self.frame.area;
+        let half = pixels(&visible(&band.label)).min(right - left) / 2.0;
+        let x = ((from + to) / 2.0).max(left + half).min(right - half);
+        let rows = [0.0, 1.0, 2.0].map(|row| top + 14.0 + row * LINE);
+        self.label(Sign::Band, &band.label, rows.map(|y| Place { x, y, anchor: Anchor::Middle }));
+    }
+
+    fn label(&mut self, sign: Sign, label: &'c str, places: impl IntoIterator<Item = Place>) {
+        let width = self.frame.area.right - self.frame.area.left - 8.0;
         let shown = clip_to_pixels(&visible(label), width);
         match self.room.place(&shown, places) {
             Some(place) => self.canvas.clipped(place, sign.label_class(), label, width),

@@ -167,7 +167,7 @@ impl Canvas {
         let y = self.y;
         self.push(&format!(r#"<g transform="translate(0 {y:.1})">"#));
         self.body.push_str(body);
-        self.push("</g>");
+        self.end();
         self.y += height;
     }
 
@@ -192,7 +192,7 @@ impl Canvas {
         }
         self.push(&format!("<g><title>{}</title>", escape(words)));
         self.text(place, class, &shown);
-        self.push("</g>");
+        self.end();
     }
 
     pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), class: &str) {
@@ -219,15 +219,20 @@ impl Canvas {
         self.push(&format!(r#"<g class="{class} {colour}"><title>{name}</title>"#));
     }
 
+    /// Ends a group.
     pub(super) fn end(&mut self) {
         self.push("</g>");
     }
 
-    /// Words at the left edge.
+    /// Words at the left edge, found whole under the pointer.
     pub(super) fn words(&mut self, class: &str, words: &str) {
-        self.y += LINE;
-        let place = Place { x: MARGIN, y: self.y - 4.0, anchor: Anchor::Start };
-        self.clipped(place, class, words, self.size.inner());
+        self.push(&format!("<g><title>{}</title>", escape(words)));
+        for line in few_lines(words, self.size.inner()) {
+            self.y += LINE;
+            let place = Place { x: MARGIN, y: self.y - 4.0, anchor: Anchor::Start };
+            self.text(place, class, &line);
+        }
+        self.end();
     }
 
     fn title(&mut self, title: &str) {

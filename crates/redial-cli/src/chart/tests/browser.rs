@@ -83,7 +83,7 @@ fn in_the_light_on_a_screen() {
     assert_eq!(
         measured(900, LIGHT),
         "background rgb(255, 255, 255)\nfirst colour rgb(0, 114, 178)\noverflow 0\nloaded 0\n\
-         pictures wide wide wide wide wide wide"
+         pictures wide wide wide wide wide wide wide"
     );
 }
 
@@ -92,7 +92,7 @@ fn in_the_dark_on_a_phone() {
     assert_eq!(
         measured(390, DARK),
         "background rgb(13, 17, 23)\nfirst colour rgb(61, 157, 219)\noverflow 0\nloaded 0\n\
-         pictures narrow narrow narrow narrow narrow narrow"
+         pictures narrow narrow narrow narrow narrow narrow narrow"
     );
 }
 

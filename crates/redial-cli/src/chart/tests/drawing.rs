@@ -134,6 +134,19 @@ fn levels_and_bands_are_where_they_belong_and_are_named() {
 }
 
 #[test]
+fn the_words_of_near_levels_are_on_their_own_sides() {
+    let mut chart = three_lines();
+    chart.levels.push(Level { value: 80.0, label: "lower".into() });
+    chart.levels.push(Level { value: 83.0, label: "upper".into() });
+    let picture = picture(&Figure::Chart(chart).svg());
+    let parts = parts(&picture);
+    let lines: Vec<f64> =
+        parts.iter().filter(|part| part.is("line", "level")).map(|part| part.start().1).collect();
+    let height = |words: &str| parts.iter().find(|part| part.words() == words).unwrap().start().1;
+    assert!(height("upper") < lines[1] && height("lower") > lines[0], "{lines:?}");
+}
+
+#[test]
 fn short_names_stand_beside_their_lines_and_long_ones_in_the_legend() {
     let short = picture(&Figure::Chart(three_lines()).svg());
     assert!(!parts(&short).iter().any(|part| part.is("g", "legend")));

@@ -138,6 +138,7 @@ pub(super) fn figures() -> Vec<Figure> {
         outage(600),
         pareto(),
         arrivals(300),
+        many(),
     ]
 }
 
@@ -165,6 +166,29 @@ pub(super) fn page() -> Page {
         notes: vec!["The bars are 95 % confidence intervals of the mean.".into()],
         command: "redial simulate --clients 10..190 'retry: unlimited, delay: 5ms'".into(),
     }
+}
+
+/// More policies than there are colours, with clauses for names.
+fn many() -> Figure {
+    let clause =
+        |index: usize| format!("retry: {index}, delay: 100ms, backoff: exponential, jitter: full");
+    let curve = |index: usize| {
+        let height =
+            |x: f64| 10.0 + x * (1.0 + index as f64) + 5.0 * noise(index * 40 + x as usize);
+        let points: Vec<(f64, f64)> = (0..30).map(f64::from).map(|x| (x, height(x))).collect();
+        series(&clause(index), Style::Line, &points)
+    };
+    Figure::Chart(Chart {
+        title: "Ten policies".into(),
+        x: axis("clients", Scale::Linear),
+        y: axis("calls", Scale::Linear),
+        series: (0..10).map(curve).collect(),
+        levels: vec![
+            Level { value: 100.0, label: "capacity 100/s".into() },
+            Level { value: 104.0, label: "limit 104/s".into() },
+        ],
+        bands: vec![],
+    })
 }
 
 /// For the eyes: `CHARTS=folder cargo test -p redial-cli chart -- --ignored`.
