@@ -100,11 +100,13 @@ impl Contention {
     }
 
     /// One acceptor of a consensus protocol in the manner of Paxos. A proposal is a prepare, which
-    /// arrives half a round trip after its start and is promised if its ballot (attempt in this
-    /// epoch, client) is above the promised one; and an accept, which arrives a round trip later and is chosen if its
-    /// ballot is still the promised one. A choice opens the next epoch, in which no ballot is
-    /// promised and proposals of the last one are refused. Clients know the epoch in which they
-    /// start a proposal. The [`latency`](Self::latency) is as for [`collision`](Self::collision).
+    /// arrives half a round trip after its start and is promised if its ballot (number, client) is
+    /// above the promised one; and an accept, which arrives a round trip later and is chosen if its
+    /// ballot is still the promised one. A refusal names the promised ballot, and the client's next
+    /// number is one above that one's. A choice opens the next epoch, in which no ballot is
+    /// promised, numbers start again from 1, and proposals of the last one are refused. Clients know
+    /// the epoch in which they start a proposal. The [`latency`](Self::latency) is as for
+    /// [`collision`](Self::collision).
     ///
     /// ```
     /// use redial_core::{Policy, policy};

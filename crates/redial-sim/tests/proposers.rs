@@ -31,7 +31,8 @@ impl Schedule for WholeMillis {
     }
 }
 
-/// P(a device commits) and P(all commit) within ±0.02.
+/// P(a device commits) and P(all commit), within two and a half standard errors of the reference's
+/// 4000 trials. The first is steadier, the more devices share a trial.
 fn check<S: Schedule + Sync>(
     scenario: Contention,
     rtt: u64,
@@ -39,12 +40,13 @@ fn check<S: Schedule + Sync>(
     (committed, all): (f64, f64),
 ) {
     let latency = Latency { mean: ms(rtt), spread: ms(rtt) / 5 };
-    let scenario = scenario.latency(latency).trials(4000).threads(2);
+    let scenario = scenario.latency(latency).trials(20_000).threads(2);
     let results = scenario.run(policy).expect("valid").results().expect("no bound is near");
-    for (ours, reference) in
-        [(results.committed.mean, committed), (results.all_committed.mean, all)]
-    {
-        assert!((ours - reference).abs() <= 0.02, "{:?}: {ours}, not {reference}", scenario);
+    for (ours, reference, tolerance) in [
+        (results.committed.mean, committed, 0.02 * (2.0 / f64::from(scenario.clients())).sqrt()),
+        (results.all_committed.mean, all, 0.02),
+    ] {
+        assert!((ours - reference).abs() <= tolerance, "{scenario:?}: {ours}, not {reference}");
     }
 }
 
@@ -74,10 +76,14 @@ fn ballots_commit_as_often_as_the_notes_say() {
     check(devices(10), 5, &OLD, (0.425, 0.000));
     check(devices(4), 20, &OLD, (0.953, 0.816));
     check(devices(4), 50, &OLD, (0.795, 0.263));
+    check(devices(12), 100, &OLD, (0.218, 0.000));
+    check(devices(50), 50, &OLD, (0.054, 0.000));
     check(devices(10), 5, &NEW, (1.000, 1.000));
     check(devices(20), 5, &NEW, (0.981, 0.685));
     check(devices(10), 20, &NEW, (0.962, 0.670));
     check(devices(10), 50, &NEW, (0.802, 0.079));
+    check(devices(5), 100, &NEW, (0.998, 0.988));
+    check(devices(30), 100, &NEW, (0.223, 0.000));
     check(devices(10), 50, &NEW_LATE, (0.936, 0.489));
     check(devices(10), 100, &NEW_LATE, (0.801, 0.068));
     check(devices(12), 100, &FULL, (0.861, 0.100));

@@ -15,7 +15,7 @@ use crate::engine::{Event, Model};
 pub(super) struct Ballot<'p, S> {
     crowd: Crowd<'p, S, Proposal>,
     round_trip: Draw,
-    /// The promised ballot of this epoch: a client's attempt in it, counted from 1, and the client.
+    /// The promised ballot of this epoch: a number, counted from 1, and the client.
     promised: (u32, u32),
     epoch: u32,
     /// When the epoch opened.
@@ -23,27 +23,32 @@ pub(super) struct Ballot<'p, S> {
 }
 
 /// A client's proposal under way.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Proposal {
     start: u64,
     round_trip: u64,
-    /// The epoch that the client knew last, and its attempts in that.
+    /// The epoch that the client knew last, and the number of its ballot in that.
     epoch: u32,
-    attempts: u32,
+    number: u32,
     /// Whether its pending event is the accept.
     is_promised: bool,
 }
 
 impl Proposal {
+    /// What a client knows before its first one.
+    const NONE: Self =
+        Self { start: 0, round_trip: 0, epoch: 0, number: FIRST_NUMBER, is_promised: false };
+
     /// The client's next one.
     fn again(self, start: u64, round_trip: u64) -> Self {
         Self { start, round_trip, is_promised: false, ..self }
     }
 
-    /// Ballots start again in each epoch.
-    fn count_attempt(&mut self, epoch: u32) {
-        self.attempts = if self.epoch == epoch { self.attempts.saturating_add(1) } else { 1 };
-        self.epoch = epoch;
+    /// Numbers start again in each epoch.
+    fn enter(&mut self, epoch: u32) {
+        if self.epoch != epoch {
+            (self.epoch, self.number) = (epoch, FIRST_NUMBER);
+        }
     }
 
     /// When the prepare reaches the acceptor.
@@ -52,7 +57,9 @@ impl Proposal {
     }
 }
 
-/// Below every ballot, for attempts count from 1.
+const FIRST_NUMBER: u32 = 1;
+
+/// Below every ballot, for numbers count from 1.
 const NO_BALLOT: (u32, u32) = (0, 0);
 
 impl<'p, S: Schedule> Ballot<'p, S> {
@@ -64,18 +71,18 @@ impl<'p, S: Schedule> Ballot<'p, S> {
 
 impl<S: Schedule> Model for Ballot<'_, S> {
     #[inline]
-    fn event(&mut self, number: u32, now: u64) -> Event {
+    fn event(&mut self, index: u32, now: u64) -> Event {
         let Crowd { clients, tally, jitter, .. } = &mut self.crowd;
-        let client = &mut clients[number as usize];
+        let client = &mut clients[index as usize];
         let proposal = &mut client.state;
         let (is_promised, round_trip) = (proposal.is_promised, proposal.round_trip);
         let is_current = proposal.start >= self.opened;
         tally.calls += 1;
         tally.attempts += u64::from(!is_promised);
-        if is_current && !is_promised {
-            proposal.count_attempt(self.epoch);
+        if is_current {
+            proposal.enter(self.epoch);
         }
-        let ballot = (proposal.attempts, number);
+        let ballot = (proposal.number, index);
         let reply = now.saturating_add(round_trip / 2);
         if is_current && is_promised && ballot == self.promised {
             (self.promised, self.epoch, self.opened) = (NO_BALLOT, self.epoch + 1, now);
@@ -86,7 +93,11 @@ impl<S: Schedule> Model for Ballot<'_, S> {
             proposal.is_promised = true;
             return Event { kind: BEGUN, next: Some(now.saturating_add(round_trip)) };
         }
-        let Some(delay) = client.failed(reply, jitter.of(number)) else {
+        if is_current {
+            // The refusal names the promised ballot. One of a closed epoch has nothing to say.
+            proposal.number = self.promised.0.saturating_add(1);
+        }
+        let Some(delay) = client.failed(reply, jitter.of(index)) else {
             return tally.give_up(reply);
         };
         let round_trip = self.round_trip.round_trip(&mut client.network);
@@ -102,9 +113,9 @@ impl<S: Schedule> Contest for Ballot<'_, S> {
     }
 
     fn enter(&mut self, start: u64, seeds: &mut SplitMix64) -> u64 {
-        let client = self.crowd.enter(start, Proposal::default(), seeds);
+        let client = self.crowd.enter(start, Proposal::NONE, seeds);
         let round_trip = self.round_trip.round_trip(&mut client.network);
-        client.state = Proposal::default().again(start, round_trip);
+        client.state = client.state.again(start, round_trip);
         client.state.prepare()
     }
 
