@@ -1,0 +1,73 @@
+//! Real proposers, over sockets and with the library's timers, commit as often as simulated ones.
+//!
+//! Real time is what it tests, on whatever machine: the round trip is so long that timers which are
+//! ten milliseconds late, as they are beside a build, change little.
+
+#[path = "../examples/real_proposers/acceptor.rs"]
+mod acceptor;
+#[path = "../examples/real_proposers/experiment.rs"]
+mod experiment;
+#[path = "../examples/real_proposers/proposer.rs"]
+mod proposer;
+#[path = "../examples/real_proposers/punctuality.rs"]
+mod punctuality;
+#[path = "../examples/real_proposers/wire.rs"]
+mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redial::{Backoff, Policy};
+use tokio::sync::Semaphore;
+
+use crate::experiment::Experiment;
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+static OLD: Policy = Backoff::list(&[ms(10), ms(20), ms(30)]).attempts(4);
+static NEW: Policy = Policy::CONTENTION;
+
+const RUNS: u32 = 120;
+/// Devices under way at once: enough to be done in seconds, few enough for a limit on open files.
+const ROOM: usize = 200;
+
+#[tokio::test]
+async fn real_proposers_commit_as_often_as_simulated_ones() {
+    let room = Arc::new(Semaphore::new(ROOM));
+    let mut under_way = Vec::new();
+    for (policy, devices) in [(&OLD, 4), (&NEW, 6)] {
+        let experiment = Experiment { policy, devices, round_trip: ms(100), runs: RUNS };
+        let simulated = experiment.simulated();
+        let measured = tokio::spawn(experiment.measured(Arc::clone(&room)));
+        under_way.push((experiment, simulated, measured));
+    }
+    for (experiment, simulated, measured) in under_way {
+        let measured = measured.await.expect("no panic").expect("a machine that can keep time");
+        // Five points, and four standard errors: chance alone goes beyond those once in ten
+        // thousand times. A share of the devices is measured more closely than one of the runs.
+        let all = simulated.all_committed.mean;
+        for (what, real, simulated, error) in [
+            (
+                "a device",
+                measured.committed.mean,
+                simulated.committed.mean,
+                measured.committed.ci95 / 2.0,
+            ),
+            (
+                "all devices",
+                measured.all_committed.mean,
+                all,
+                (all * (1.0 - all) / f64::from(RUNS)).sqrt(),
+            ),
+        ] {
+            assert!(
+                (real - simulated).abs() <= 0.05 + 4.0 * error,
+                "P({what} commits): {real}, not {simulated}, with {experiment:?}, \
+                 after {} runs were discarded",
+                measured.discarded,
+            );
+        }
+    }
+}
