@@ -33,6 +33,13 @@ pub(crate) struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
+impl Table {
+    /// Whether the last column has clauses, which are words and not numbers.
+    pub(crate) fn ends_in_clauses(&self) -> bool {
+        self.rows.iter().filter_map(|row| row.last()).any(|cell| cell.contains(": "))
+    }
+}
+
 impl Page {
     /// The page as one HTML document, ending with a newline.
     pub(crate) fn html(&self) -> String {
@@ -54,6 +61,7 @@ const STYLE: &str = "\
 .chart figcaption{color:var(--ink);font-size:1rem;font-weight:600;padding:.8rem 1.25rem 0;border:0;\
 overflow-wrap:anywhere}
 .numbers td{white-space:nowrap}
+.clauses tr>:last-child{text-align:left;white-space:normal}
 .notes{padding-left:1.2rem}
 ";
 
@@ -75,8 +83,9 @@ fn table(table: &Table) -> String {
     let header: String = table.header.iter().map(heading).collect();
     let rows: String = table.rows.iter().map(|cells| row(cells)).collect();
     let caption = escape(&table.caption);
+    let clauses = if table.ends_in_clauses() { " clauses" } else { "" };
     format!(
-        "{SCROLL}<table class=\"compared numbers\">\n<caption>{caption}</caption>\n\
+        "{SCROLL}<table class=\"compared numbers{clauses}\">\n<caption>{caption}</caption>\n\
          <thead><tr>{header}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
     )
 }

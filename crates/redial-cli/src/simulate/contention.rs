@@ -5,7 +5,7 @@ use std::time::Duration;
 use redial_sim::{Contention, Cut, Invalid, Latency, Results, Run};
 use serde_json::{Value as Json, json};
 
-use super::outcome::{Measure, Outcome, Unit, Value, amount};
+use super::outcome::{Measure, Outcome, Unit, Value, amount, table};
 use super::study::Compared;
 use super::{Candidate, Ran, Trials, tried};
 use crate::args::{Model, SettingFlags};
@@ -196,25 +196,16 @@ impl Found<'_> {
         }
     }
 
-    /// The policies one below the other.
     fn one_crowd(&self, clients: u32) -> Table {
-        let header = ["policy", "calls", "time", "succeed", "all do", "attempts each"];
-        let row = |policy: usize| {
-            let mut row = vec![(policy + 1).to_string()];
-            let crowd = self.crowds.iter().find(|crowd| crowd.policy == policy);
-            match crowd.map(|crowd| crowd.outcome().values) {
-                Some(Ok(values)) => row.extend(
-                    values.iter().zip(MEASURES).map(|(value, measure)| value.words(measure.unit)),
-                ),
-                _ => row.push("cut".into()),
-            }
-            row
-        };
-        Table {
-            caption: format!("With {clients} clients"),
-            header: header.map(String::from).to_vec(),
-            rows: (0..self.policies.len()).map(row).collect(),
-        }
+        let shown = [
+            (0, "calls"),
+            (1, "time until the last is done"),
+            (2, "clients that succeed"),
+            (3, "trials in which all do"),
+            (4, "attempts of each"),
+        ];
+        let outcomes: Vec<_> = self.crowds.iter().map(Crowd::outcome).collect();
+        table(format!("With {clients} clients"), &outcomes, MEASURES, &shown)
     }
 
     /// A table for each quantity, the crowds one below the other.

@@ -124,27 +124,26 @@ impl Outcome {
     }
 }
 
-/// A row for each policy, with the measures at these places under these headings.
+/// A column for each policy, and a row for each of the measures at these places, by these names.
 pub(crate) fn table(
     caption: String,
     outcomes: &[Outcome],
     measures: &[Measure],
     shown: &[(usize, &str)],
 ) -> Table {
-    let row = |outcome: &Outcome| {
-        let cells = match &outcome.values {
-            Ok(values) => {
-                shown.iter().map(|(at, _)| values[*at].words(measures[*at].unit)).collect()
-            }
-            Err(_) => vec!["cut".to_owned()],
-        };
-        std::iter::once((outcome.policy + 1).to_string()).chain(cells).collect()
+    let cell = |outcome: &Outcome, measure: usize| match &outcome.values {
+        Ok(values) => values[measure].words(measures[measure].unit),
+        Err(_) => "cut".into(),
     };
-    let headings = shown.iter().map(|(_, heading)| (*heading).to_owned());
+    let row = |(measure, name): &(usize, &str)| {
+        let cells = outcomes.iter().map(|outcome| cell(outcome, *measure));
+        std::iter::once((*name).to_owned()).chain(cells).collect()
+    };
+    let numbers = outcomes.iter().map(|outcome| (outcome.policy + 1).to_string());
     Table {
         caption,
-        header: std::iter::once("policy".to_owned()).chain(headings).collect(),
-        rows: outcomes.iter().map(row).collect(),
+        header: std::iter::once("policy".to_owned()).chain(numbers).collect(),
+        rows: shown.iter().map(row).collect(),
     }
 }
 

@@ -210,8 +210,10 @@ pub(crate) fn drawn(table: &Table, width: usize) -> String {
         .map(|column| rows.iter().map(|row| row.get(column).map_or("", String::as_str)).collect())
         .collect();
     let is_narrower = lengths(&turned) < lengths(&upright);
-    let cells = if lengths(&upright) > width && is_narrower { turned } else { upright };
-    format!("{}\n{}", clip(&table.caption, width), aligned(&cells, width))
+    let is_turned = lengths(&upright) > width && is_narrower;
+    let clauses = !is_turned && table.ends_in_clauses();
+    let cells = if is_turned { turned } else { upright };
+    format!("{}\n{}", clip(&table.caption, width), aligned(&cells, clauses, width))
 }
 
 /// How wide the cells are side by side.
@@ -229,17 +231,14 @@ fn widths(cells: &[Vec<&str>]) -> Vec<usize> {
 }
 
 /// Names at the left, numbers at the right, and a last column of clauses as they are.
-fn aligned(cells: &[Vec<&str>], width: usize) -> String {
+fn aligned(cells: &[Vec<&str>], clauses: bool, width: usize) -> String {
     let quiet = Style::new().dimmed();
     let widths = widths(cells);
-    let is_clause = |column: usize| {
-        column + 1 == widths.len() && cells.iter().any(|row| row[column].contains(": "))
-    };
     let mut text = String::new();
     for (place, row) in cells.iter().enumerate() {
         let padded = row.iter().enumerate().map(|(column, cell)| match column {
             0 => pad_right(cell, widths[column]),
-            _ if is_clause(column) => (*cell).into(),
+            _ if clauses && column + 1 == widths.len() => (*cell).into(),
             _ => pad_left(cell, widths[column]),
         });
         let line = clip(padded.collect::<Vec<_>>().join("  ").trim_end(), width);
