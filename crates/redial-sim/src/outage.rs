@@ -2,6 +2,7 @@
 
 mod calls;
 mod course;
+mod process;
 mod results;
 mod server;
 mod tally;
@@ -467,9 +468,8 @@ impl Outage {
 
     fn course(&self) -> Course {
         let nanos = |duration: Duration| duration.as_nanos() as u64;
-        let (down, window) = (nanos(self.world.before), nanos(self.world.window));
-        let up = down + nanos(self.world.down);
-        Course { down, up, until: up + nanos(self.world.after) - 1, window }
+        let World { before, down, after, window, .. } = self.world;
+        Course::new(nanos(before), nanos(down), nanos(after), nanos(window))
     }
 
     fn terms(&self) -> Terms {

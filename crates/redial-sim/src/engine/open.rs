@@ -163,3 +163,55 @@ impl OpenEngine {
         Reverse(tick << self.client_bits | u64::from(client))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static NOBODY: Watch = Watch::new();
+
+    /// One comes every ten ticks and stays for some.
+    struct Visitors {
+        last: u64,
+        stay: u64,
+        numbers: Vec<u32>,
+    }
+
+    impl Model for Visitors {
+        fn event(&mut self, _client: u32, now: u64) -> Event {
+            Event { kind: 0, next: (now % 10 == 0).then_some(now + self.stay) }
+        }
+    }
+
+    impl OpenModel for Visitors {
+        fn next_arrival(&mut self) -> u64 {
+            self.last += 10;
+            self.last
+        }
+
+        fn enter(&mut self, client: u32, _now: u64) {
+            self.numbers.push(client);
+        }
+    }
+
+    fn visit(stay: u64, bounds: Bounds) -> (EngineRun, u32, Vec<u32>) {
+        let mut visitors = Visitors { last: 0, stay, numbers: Vec::new() };
+        let mut engine = OpenEngine::new(100, bounds, &NOBODY);
+        let run = engine.run(&mut visitors, |_, _, _| {});
+        (run, engine.clients_left(), visitors.numbers)
+    }
+
+    #[test]
+    fn who_comes_takes_the_place_of_who_has_left() {
+        let (run, left, numbers) = visit(15, Bounds { clients: 2, ..Bounds::DEFAULT });
+        assert_eq!((run.ended, run.events, run.last_tick), (Ended::Quiet, 18, 100));
+        assert_eq!(numbers, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
+        assert_eq!(left, 2, "who came at 90 and at 100");
+    }
+
+    #[test]
+    fn one_too_many_at_once_is_a_bound() {
+        let (run, left, _) = visit(25, Bounds { clients: 2, ..Bounds::DEFAULT });
+        assert_eq!((run.ended, run.last_tick, left), (Ended::Clients, 20, 2));
+    }
+}

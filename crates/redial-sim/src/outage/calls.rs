@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use redial_core::{
-    Breaker, BreakerBuilder, Budget, BudgetBuilder, Call, Decision, Limits, Policy, Random,
-    Schedule, SplitMix64, Time, Verdict,
+    BreakerBuilder, BudgetBuilder, Call, Decision, Limits, Policy, Random, Schedule, SplitMix64,
+    Time, Verdict,
 };
 
+use super::process::Process;
 use super::server::Server;
 use super::tally::Tally;
 use super::traffic::Traffic;
@@ -31,13 +32,6 @@ pub(super) struct Terms {
     pub(super) budget: Option<BudgetBuilder>,
     pub(super) breaker: Option<BreakerBuilder>,
     pub(super) processes: u32,
-}
-
-/// What the calls of one process share.
-#[derive(Debug)]
-struct Process {
-    budget: Option<Budget>,
-    breaker: Option<Breaker>,
 }
 
 /// A call that is under way.
@@ -104,45 +98,35 @@ impl<'p, S: Schedule> Calls<'p, S> {
         (self.jitter, self.luck) = (seeds.word(), seeds.word());
         self.tally = Tally::new(self.server.course);
         let Terms { budget, breaker, processes, .. } = self.terms;
-        let process = |_| Process {
-            budget: budget.map(BudgetBuilder::build),
-            breaker: breaker.map(BreakerBuilder::build),
-        };
-        self.processes = (0..processes).map(process).collect();
+        self.processes = (0..processes).map(|_| Process::new(budget, breaker)).collect();
     }
 
     /// Attempts, unless the breaker is open.
     fn attempt(&mut self, client: u32, now: u64) -> Event {
+        let caller = &self.callers[client as usize];
+        let process = Process::of(&self.processes, caller.number);
+        if let Some(admitted_in) = process.admit(Time::from_nanos(now)) {
+            return self.send(client, now, admitted_in);
+        }
+        if caller.call.failures() > 0 {
+            process.refund();
+        }
+        self.tally.kept_back(now);
+        self.tally.gave_up(caller.call.started().as_nanos());
+        Event { kind: KEPT_BACK, next: None }
+    }
+
+    /// The request goes to the server, and with it is known when its client learns what.
+    fn send(&mut self, client: u32, now: u64, admitted_in: u16) -> Event {
         let caller = &mut self.callers[client as usize];
-        let process = process_of(&self.processes, caller.number);
-        let time = Time::from_nanos(now);
-        let admitted_in = match &process.breaker {
-            None => 0,
-            Some(breaker) => match breaker.admit(|| time) {
-                Some(permit) => permit.into_period(),
-                None => {
-                    // As the driver does: what was paid for the retry that does not happen.
-                    if let Some(budget) =
-                        process.budget.as_ref().filter(|_| caller.call.failures() > 0)
-                    {
-                        budget.refund();
-                    }
-                    self.tally.kept_back(now);
-                    self.tally.gave_up(caller.call.started().as_nanos());
-                    return Event { kind: KEPT_BACK, next: None };
-                }
-            },
-        };
-        let (attempt, arrives) = (caller.call.failures(), now.saturating_add(self.terms.one_way));
-        let work = self.traffic.work(caller.number, attempt);
-        let done = self.server.arrive(arrives, work);
+        let (number, attempt) = (caller.number, caller.call.failures());
+        let arrives = now.saturating_add(self.terms.one_way);
+        let done = self.server.arrive(arrives, self.traffic.work(number, attempt));
         let answer = done.unwrap_or(arrives).saturating_add(self.terms.one_way);
-        // The driver cuts an attempt at the deadline of its call, too.
-        let left =
-            caller.call.deadline(&Limits::new()).map_or(u64::MAX, |end| nanos(end.since(time)));
-        let stops_waiting = now.saturating_add(self.terms.timeout.min(left));
+        let stops_waiting = now.saturating_add(self.terms.timeout.min(left(&caller.call, now)));
+        // What is ready when it is cut counts, as it does for the driver.
         let is_answered = done.is_some() && answer <= stops_waiting;
-        let is_lucky = unit(&mut words(self.luck, caller.number, attempt)) > self.terms.errors;
+        let is_lucky = unit(&mut words(self.luck, number, attempt)) > self.terms.errors;
         caller.pending = Pending::Outcome { is_success: is_answered && is_lucky, admitted_in };
         self.tally.attempt(arrives, done, is_answered);
         Event { kind: ATTEMPTED, next: Some(answer.min(stops_waiting)) }
@@ -151,23 +135,17 @@ impl<'p, S: Schedule> Calls<'p, S> {
     /// Learns how the attempt went.
     fn outcome(&mut self, client: u32, now: u64, is_success: bool, admitted_in: u16) -> Event {
         let caller = &mut self.callers[client as usize];
-        let process = process_of(&self.processes, caller.number);
-        let permit = process.breaker.as_ref().map(|breaker| breaker.permit(admitted_in));
+        let process = Process::of(&self.processes, caller.number);
         let (begun, time) = (caller.call.started().as_nanos(), Time::from_nanos(now));
         if is_success {
-            if let Some(permit) = permit {
-                permit.succeeded();
-            }
+            process.succeeded(admitted_in);
             self.tally.succeeded(begun, now);
             return Event { kind: SUCCEEDED, next: None };
         }
-        let mut random = words(self.jitter, caller.number, caller.call.failures());
-        let limits = Limits::new();
-        let limits = process.budget.as_ref().map_or(limits, |budget| limits.budget(budget));
-        let decision = caller.call.failed_under(&limits, || time, || Verdict::Retry, &mut random);
-        if let Some(permit) = permit {
-            permit.failed(time);
-        }
+        let random = &mut words(self.jitter, caller.number, caller.call.failures());
+        let limits = process.limits();
+        let decision = caller.call.failed_under(&limits, || time, || Verdict::Retry, random);
+        process.failed(admitted_in, time);
         match decision {
             Decision::Wait(delay) => {
                 caller.pending = Pending::Attempt;
@@ -179,6 +157,12 @@ impl<'p, S: Schedule> Calls<'p, S> {
             }
         }
     }
+}
+
+/// What the deadline leaves of the time to wait: the driver cuts an attempt there, too.
+fn left<S: Schedule>(call: &Call<&Policy<S>>, now: u64) -> u64 {
+    let deadline = call.deadline(&Limits::new());
+    deadline.map_or(u64::MAX, |deadline| nanos(deadline.since(Time::from_nanos(now))))
 }
 
 impl<S: Schedule> Model for Calls<'_, S> {
@@ -201,9 +185,7 @@ impl<S: Schedule> OpenModel for Calls<'_, S> {
         let call = self.policy.start(Time::from_nanos(now));
         let caller = Caller { call, number: self.begun, pending: Pending::Attempt };
         self.begun += 1;
-        if let Some(budget) = &process_of(&self.processes, caller.number).budget {
-            budget.deposit();
-        }
+        Process::of(&self.processes, caller.number).deposit();
         self.tally.call(now);
         // Numbers are given out in order, so a new one is the next place.
         match self.callers.get_mut(client as usize) {
@@ -211,11 +193,6 @@ impl<S: Schedule> OpenModel for Calls<'_, S> {
             None => self.callers.push(caller),
         }
     }
-}
-
-/// The process that makes a call: they take turns.
-fn process_of(processes: &[Process], call: u64) -> &Process {
-    &processes[(call % processes.len() as u64) as usize]
 }
 
 /// A duration of the core, which never has more than 64 bits of nanoseconds.

@@ -11,6 +11,8 @@ pub(super) struct Course {
     pub(super) until: u64,
     /// The length of a window. One begins as the outage ends.
     pub(super) window: u64,
+    /// By how much the first window begins before the trial does.
+    offset: u64,
 }
 
 /// One value for each part of the time: of calls, by when they began.
@@ -64,13 +66,20 @@ impl<T> Phases<T> {
 }
 
 impl Course {
+    /// So long before the outage, in it, after it, and for a window.
+    pub(super) const fn new(before: u64, down: u64, after: u64, window: u64) -> Self {
+        let up = before + down;
+        let offset = (window - up % window) % window;
+        Self { down: before, up, until: up + after - 1, window, offset }
+    }
+
     pub(super) const fn is_down(&self, time: u64) -> bool {
         self.down <= time && time < self.up
     }
 
     /// The window of a time.
     pub(super) const fn window_at(&self, time: u64) -> usize {
-        ((time + self.offset()) / self.window) as usize
+        ((time + self.offset) / self.window) as usize
     }
 
     /// The first window after the outage.
@@ -85,8 +94,7 @@ impl Course {
     /// From when to when a window is. The first and the last may be shorter than the others.
     pub(super) fn bounds(&self, window: usize) -> (u64, u64) {
         let start = window as u64 * self.window;
-        let (start, end) =
-            (start.saturating_sub(self.offset()), start + self.window - self.offset());
+        let (start, end) = (start.saturating_sub(self.offset), start + self.window - self.offset);
         (start, end.min(self.until + 1))
     }
 
@@ -103,11 +111,6 @@ impl Course {
     pub(super) fn seconds_from_outage(&self, window: usize) -> f64 {
         (self.bounds(window).0 as f64 - self.down as f64) / 1e9
     }
-
-    /// By how much the first window begins before the trial does.
-    const fn offset(&self) -> u64 {
-        (self.window - self.up % self.window) % self.window
-    }
 }
 
 #[cfg(test)]
@@ -116,11 +119,9 @@ mod tests {
 
     #[test]
     fn windows_cover_all_time_and_one_begins_as_the_outage_ends() {
-        for course in [
-            Course { down: 30, up: 45, until: 99, window: 10 },
-            Course { down: 0, up: 40, until: 99, window: 10 },
-            Course { down: 7, up: 8, until: 10, window: 100 },
-        ] {
+        for course in
+            [Course::new(30, 15, 55, 10), Course::new(0, 40, 60, 10), Course::new(7, 1, 3, 100)]
+        {
             let mut time = 0;
             for window in 0..course.windows() {
                 let (start, end) = course.bounds(window);

@@ -12,11 +12,11 @@ use super::course::Course;
 pub(super) struct Server {
     pub(super) course: Course,
     /// The share of the capacity that is left during the outage.
-    pub(super) remaining: f64,
+    remaining: f64,
     /// Whether it refuses what arrives during the outage, instead of holding it.
-    pub(super) refuses: bool,
+    refuses: bool,
     /// How many requests it holds at most.
-    pub(super) queue: Option<u32>,
+    queue: Option<u32>,
     /// When all that it holds will be done.
     free_at: f64,
     /// When each of the requests that it holds will be done; kept only where there is a bound.
@@ -77,7 +77,7 @@ impl Server {
 mod tests {
     use super::*;
 
-    const COURSE: Course = Course { down: 1000, up: 2000, until: 9000, window: 100 };
+    const COURSE: Course = Course::new(1000, 1000, 7000, 100);
 
     #[test]
     fn work_waits_for_the_work_before_it() {

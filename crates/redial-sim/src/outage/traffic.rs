@@ -46,12 +46,12 @@ pub enum Service {
 
 #[derive(Clone, Debug)]
 pub(super) struct Traffic {
-    pub(super) arrivals: Arrivals,
-    pub(super) service: Service,
+    arrivals: Arrivals,
+    service: Service,
     /// Nanoseconds from one call to the next, in the mean.
-    pub(super) gap: f64,
+    gap: f64,
     /// Nanoseconds of work, in the mean.
-    pub(super) work: f64,
+    work: f64,
     last: f64,
     gaps: SplitMix64,
     sizes: u64,
