@@ -96,12 +96,12 @@ struct Clients {
 const RATE_MIN: f64 = 1e-6;
 const RATE_MAX: f64 = 1e7;
 const DAY: Duration = Duration::from_secs(86_400);
-/// The rounding of a nanosecond then shifts no window by more than a thousandth.
-const WINDOW_MIN: Duration = Duration::from_micros(1);
+const NANOSECOND: Duration = Duration::from_nanos(1);
 const QUEUE_MAX: u32 = 1 << 24;
-const PROCESSES_MAX: u32 = 1 << 20;
-/// So that the windows of all trials fit in memory: a hundred megabytes.
-const WINDOWS_MAX: usize = 1 << 22;
+const PROCESSES_MAX: u32 = 1 << 16;
+/// Of one trial, and of all: a hundred megabytes.
+const WINDOWS_MAX: u32 = 1 << 17;
+const WINDOWS_OF_ALL_MAX: u32 = 1 << 21;
 const TRIALS: u32 = 20;
 
 impl Outage {
@@ -404,16 +404,11 @@ impl Outage {
     pub fn run<S: Schedule + Sync>(&self, policy: &Policy<S>) -> Result<OutageRun, Invalid> {
         self.check()?;
         let Experiment { bounds, watch, .. } = self.experiment;
+        let World { rate, capacity, arrivals, service, remaining, refuses, queue, .. } = self.world;
         let course = self.course();
         let engine = OpenEngine::new(course.until, bounds, watch);
-        let server =
-            Server::new(course, self.world.remaining, self.world.refuses, self.world.queue);
-        let traffic = Traffic::new(
-            self.world.arrivals,
-            self.world.rate,
-            self.world.service,
-            self.world.capacity,
-        );
+        let server = Server::new(course, remaining, refuses, queue);
+        let traffic = Traffic::new(arrivals, rate, service, capacity);
         let calls = || Calls::new(policy, self.terms(), traffic.clone(), server.clone());
         let trials = self.experiment.run(
             || (engine.clone(), calls()),
@@ -437,33 +432,11 @@ impl Outage {
     }
 
     fn check(&self) -> Result<(), Invalid> {
-        Invalid::unless_within("rate", self.world.rate, RATE_MIN, RATE_MAX)?;
-        Invalid::unless_within("capacity", self.world.capacity, RATE_MIN, RATE_MAX)?;
-        Invalid::unless_within("remaining", self.world.remaining, 0, 1)?;
-        Invalid::unless_within("errors", self.world.errors, 0, 1)?;
-        let nanosecond = Duration::from_nanos(1);
-        unless_between("timeout in seconds", self.world.timeout, nanosecond, DAY)?;
-        unless_between("round trip in seconds", self.world.round_trip, Duration::ZERO, DAY)?;
-        unless_between("before in seconds", self.world.before, Duration::ZERO, DAY)?;
-        unless_between("down in seconds", self.world.down, Duration::ZERO, DAY)?;
-        unless_between("after in seconds", self.world.after, nanosecond, DAY)?;
-        unless_between("window in seconds", self.world.window, WINDOW_MIN, DAY)?;
-        Invalid::unless_within("queue", self.world.queue.unwrap_or(1), 1, QUEUE_MAX)?;
-        Invalid::unless_within("processes", self.clients.processes, 1, PROCESSES_MAX)?;
-        if let Some(budget) = self.clients.budget {
-            budget.try_build().map_err(Invalid::refused("budget"))?;
-        }
-        if let Some(breaker) = self.clients.breaker {
-            breaker.try_build().map_err(Invalid::refused("breaker"))?;
-        }
+        self.world.check()?;
+        self.clients.check()?;
         self.experiment.check()?;
-        self.check_windows()
-    }
-
-    /// Whether the windows of all trials fit.
-    fn check_windows(&self) -> Result<(), Invalid> {
-        let most = WINDOWS_MAX as f64 / self.course().windows() as f64;
-        Invalid::unless_within("trials", self.experiment.trials, 1, most.floor())
+        let most = WINDOWS_OF_ALL_MAX as usize / self.course().windows();
+        Invalid::unless_within("trials", self.experiment.trials, 1, most as f64)
     }
 
     fn course(&self) -> Course {
@@ -477,6 +450,36 @@ impl Outage {
         let timeout = self.world.timeout.as_nanos() as u64;
         let one_way = self.world.round_trip.as_nanos() as u64 / 2;
         Terms { timeout, one_way, errors: self.world.errors, budget, breaker, processes }
+    }
+}
+
+impl World {
+    fn check(&self) -> Result<(), Invalid> {
+        Invalid::unless_within("rate", self.rate, RATE_MIN, RATE_MAX)?;
+        Invalid::unless_within("capacity", self.capacity, RATE_MIN, RATE_MAX)?;
+        Invalid::unless_within("remaining", self.remaining, 0, 1)?;
+        Invalid::unless_within("errors", self.errors, 0, 1)?;
+        Invalid::unless_within("queue", self.queue.unwrap_or(1), 1, QUEUE_MAX)?;
+        unless_between("timeout in seconds", self.timeout, NANOSECOND, DAY)?;
+        unless_between("round trip in seconds", self.round_trip, Duration::ZERO, DAY)?;
+        unless_between("before in seconds", self.before, Duration::ZERO, DAY)?;
+        unless_between("down in seconds", self.down, Duration::ZERO, DAY)?;
+        unless_between("after in seconds", self.after, NANOSECOND, DAY)?;
+        let window_min = (self.before + self.down + self.after) / WINDOWS_MAX + NANOSECOND;
+        unless_between("window in seconds", self.window, window_min, DAY)
+    }
+}
+
+impl Clients {
+    fn check(&self) -> Result<(), Invalid> {
+        Invalid::unless_within("processes", self.processes, 1, PROCESSES_MAX)?;
+        if let Some(budget) = self.budget {
+            budget.try_build().map_err(Invalid::refused("budget"))?;
+        }
+        if let Some(breaker) = self.breaker {
+            breaker.try_build().map_err(Invalid::refused("breaker"))?;
+        }
+        Ok(())
     }
 }
 

@@ -42,7 +42,7 @@ pub struct OutageTrial {
     /// by the rate of [`errors`](Outage::errors).
     pub last_failure: Duration,
     /// The most attempts that arrived in any one window after the outage.
-    pub peak: u32,
+    pub peak: u64,
     /// Attempts that arrived at the end: in the last ten windows, as far as they are after the
     /// outage.
     pub late_attempts: u64,
@@ -116,8 +116,13 @@ impl OutageTrial {
         }
     }
 
-    fn calls_begun(&self) -> u64 {
-        self.calls.each().iter().map(|calls| calls.begun).sum()
+    fn sum(&self, count: fn(&CallCounts) -> u64) -> u64 {
+        self.calls.each().iter().map(count).sum()
+    }
+
+    /// The share of all calls; nothing where there were none.
+    fn share(&self, count: fn(&CallCounts) -> u64) -> Option<f64> {
+        ratio(self.sum(count), self.sum(|calls| calls.begun))
     }
 
     fn all_attempts(&self) -> u64 {
@@ -125,7 +130,7 @@ impl OutageTrial {
     }
 
     fn all_succeeded(&self) -> u64 {
-        self.calls.each().iter().map(|calls| calls.succeeded).sum()
+        self.sum(|calls| calls.succeeded)
     }
 }
 
@@ -364,8 +369,8 @@ impl OutageRun {
             amplification_during: self
                 .estimate(|trial| ratio(trial.attempts.during, trial.calls.during.begun)),
             peak_over_base: self.mean(|trial| self.peak_over_base(trial)),
-            goodput: self.share_of_all(|calls| calls.succeeded),
-            lost: self.share_of_all(|calls| calls.gave_up),
+            goodput: self.estimate(|trial| trial.share(|calls| calls.succeeded)),
+            lost: self.estimate(|trial| trial.share(|calls| calls.gave_up)),
             succeeded: self.shares(|calls| calls.succeeded),
             gave_up: self.shares(|calls| calls.gave_up),
             in_flight: self.mean(|trial| trial.in_flight.into()),
@@ -410,9 +415,8 @@ impl OutageRun {
             recovery_s: maybe(&recovery_s),
             amplification: difference(&amplification),
             peak_over_base: difference(&|trial| self.peak_over_base(trial)),
-            succeeded: difference(&|trial| {
-                trial.all_succeeded() as f64 / trial.calls_begun().max(1) as f64
-            }),
+            goodput: maybe(&|trial| trial.share(|calls| calls.succeeded)),
+            lost: maybe(&|trial| trial.share(|calls| calls.gave_up)),
             late_load: difference(&|trial| self.late_rate(trial.late_attempts)),
             late_goodput: difference(&|trial| self.late_rate(trial.late_succeeded)),
         })
@@ -428,13 +432,6 @@ impl OutageRun {
             events: last.map_or(0, |trial| trial.events),
             nanos: last.map_or(0, |trial| trial.nanos),
             in_flight: last.map_or(0, |trial| trial.in_flight),
-        })
-    }
-
-    fn share_of_all(&self, count: fn(CallCounts) -> u64) -> Option<Estimate> {
-        self.estimate(|trial| {
-            let counted = trial.calls.each().map(count).iter().sum();
-            ratio(counted, trial.calls_begun())
         })
     }
 
@@ -466,7 +463,7 @@ impl OutageRun {
 
     fn peak_over_base(&self, trial: &OutageTrial) -> f64 {
         let window = self.scenario.course().window as f64 / 1e9;
-        f64::from(trial.peak) / window / self.scenario.rate()
+        trial.peak as f64 / window / self.scenario.rate()
     }
 
     fn late_rate(&self, count: u64) -> f64 {
@@ -494,7 +491,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 
 /// A trial without a call has no attempt, and one for each of them.
 fn amplification(trial: &OutageTrial) -> f64 {
-    ratio(trial.all_attempts(), trial.calls_begun()).unwrap_or(1.0)
+    ratio(trial.all_attempts(), trial.sum(|calls| calls.begun)).unwrap_or(1.0)
 }
 
 fn recovery_s(trial: &OutageTrial) -> Option<f64> {
@@ -515,8 +512,10 @@ pub struct OutageComparison {
     pub amplification: Estimate,
     /// The load of the fullest window after the outage, as a multiple of the rate of calls.
     pub peak_over_base: Estimate,
-    /// The share of all calls that have succeeded by the end.
-    pub succeeded: Estimate,
+    /// The share of all calls that have succeeded by the end; nothing where there were none.
+    pub goodput: Option<Estimate>,
+    /// The share of all calls that gave up.
+    pub lost: Option<Estimate>,
     /// Attempts per second at the end.
     pub late_load: Estimate,
     /// Calls that succeed per second at the end.

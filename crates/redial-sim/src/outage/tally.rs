@@ -26,23 +26,23 @@ pub struct CallCounts {
 /// What is counted in one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Window {
-    pub(super) calls: u32,
+    pub(super) calls: u64,
     /// Attempts that arrive at the server.
-    pub(super) attempts: u32,
+    pub(super) attempts: u64,
     /// Those of them that are answered before their client stops waiting, be it with an error.
-    pub(super) answered: u32,
+    pub(super) answered: u64,
     /// Those of them that the server takes on.
-    pub(super) taken: u32,
+    pub(super) taken: u64,
     /// Requests that the server has done.
-    pub(super) done: u32,
+    pub(super) done: u64,
     /// Attempts that an open breaker keeps from the server.
-    pub(super) kept_back: u32,
+    pub(super) kept_back: u64,
     /// Calls that succeed.
-    pub(super) succeeded: u32,
+    pub(super) succeeded: u64,
 }
 
 impl Window {
-    pub(super) const fn failed(&self) -> u32 {
+    pub(super) const fn failed(&self) -> u64 {
         self.attempts - self.answered + self.kept_back
     }
 
@@ -93,8 +93,8 @@ impl Tally {
         self.late_attempts += u64::from(arrives >= self.course.late_from());
         let window = self.window(arrives);
         window.attempts += 1;
-        window.answered += u32::from(is_answered);
-        window.taken += u32::from(done.is_some());
+        window.answered += u64::from(is_answered);
+        window.taken += u64::from(done.is_some());
         if let Some(done) = done.filter(|done| *done <= self.course.until) {
             self.window(done).done += 1;
         }
@@ -125,7 +125,7 @@ impl Tally {
     }
 
     /// The most attempts of any window after the outage.
-    pub(super) fn peak(&self) -> u32 {
+    pub(super) fn peak(&self) -> u64 {
         let after = &self.windows[self.course.first_after()..];
         after.iter().map(|window| window.attempts).max().unwrap_or(0)
     }

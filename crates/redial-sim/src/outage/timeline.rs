@@ -80,11 +80,11 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, window: &Window) {
-        self.calls += u64::from(window.calls);
-        self.attempts += u64::from(window.attempts);
-        self.succeeded += u64::from(window.succeeded);
-        self.taken += u64::from(window.taken);
-        self.done += u64::from(window.done);
+        self.calls += window.calls;
+        self.attempts += window.attempts;
+        self.succeeded += window.succeeded;
+        self.taken += window.taken;
+        self.done += window.done;
     }
 }
 
