@@ -171,6 +171,24 @@ fn mongodb_recovers_from_what_it_recovered_from() {
     assert_eq!(cells(2.8), [1.0; 4]);
 }
 
+/// Beyer, Jones, Petoff and Murphy, Site Reliability Engineering (2016), 22: a backend that is good
+/// for 10 000 requests per second gets 10 100, and what it refuses comes again a second later.
+#[test]
+fn a_small_overload_grows_by_itself_every_second() {
+    let scenario = Outage::new(10_100.0, 10_000.0)
+        .arrivals(Arrivals::Regular)
+        .service(Service::Constant)
+        .queue(Some(10))
+        .before(Duration::ZERO)
+        .down(Duration::ZERO)
+        .after(secs(30))
+        .trials(1);
+    let load = results(scenario, &Backoff::constant(secs(1)).attempts(100)).timeline.load;
+    for (second, load) in load.iter().enumerate() {
+        assert_near(*load, 10_100.0 + 100.0 * second as f64, 0.003);
+    }
+}
+
 /// A service at two thirds of its capacity refuses everything for 30 s, and what exceeds half a
 /// second of work after it.
 #[test]
