@@ -354,7 +354,7 @@ impl Outage {
         self
     }
 
-    experiment_settings!("Outage::new(50.0, 100.0)");
+    experiment_settings!("Outage::new(10.0, 20.0)");
 
     /// Calls per second.
     ///
