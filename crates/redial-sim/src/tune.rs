@@ -38,8 +38,8 @@ use crate::results::{Comparison, Cut, Results};
 /// same for all of its policies, and at last measures the winner against yours on new chance again:
 /// being the best of many is luck in part, and that part is not measured twice.
 ///
-/// Chance, threads, the watch and the bounds are those of the scenario; its trials are those of the
-/// last measurement. What takes more than a thousand events for each client, or 32 times those of
+/// Chance, threads, the watch and the bounds are those of the scenario; the last measurement has its
+/// trials at least. What takes more than a thousand events for each client, or 32 times those of
 /// yours, is cut and does not win. Limits in time that yours has, all have.
 ///
 /// ```
@@ -89,8 +89,9 @@ const NUMBERS_MAX: u32 = 100;
 /// Nobody wants a policy that needs a thousand calls for one client's success.
 const EVENTS_PER_CLIENT: u64 = 1000;
 
-/// Where yours gives up after some attempts, others may after as many, and up to this many.
-const ATTEMPTS_MAX: u32 = 20;
+/// Where yours gives up at last, so may others, after ten retries or as many as yours. More than ten
+/// are what a check of the policy would warn of.
+const ATTEMPTS_MAX: u32 = 11;
 
 impl Search {
     /// A search at these numbers of clients, instead of the scenario's own. Until
@@ -162,7 +163,7 @@ impl Search {
     }
 
     /// How many attempts a policy may make. Unless set: as many as it takes where yours is
-    /// unlimited; otherwise from 2 to 20, or to those of yours.
+    /// unlimited; otherwise from 2 to 11, or to those of yours where they are more.
     ///
     /// ```
     /// use redial_core::Policy;
@@ -226,11 +227,14 @@ impl Search {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub fn trials(&self) -> u64 {
-        // Yours is one more in every round.
-        let of_round = |round: &Round| (u64::from(round.policies) + 1) * u64::from(round.trials);
-        let of_rounds: u64 = self.rounds().iter().map(of_round).sum();
-        let of_gain = 2 * u64::from(self.scenario.experiment().trials);
-        (of_rounds + of_gain) * self.clients.len() as u64
+        let at = |&clients: &u32| -> u64 {
+            // Yours is one more in every round.
+            let of_round =
+                |round: &Round| (u64::from(round.policies) + 1) * u64::from(round.trials(clients));
+            let of_rounds: u64 = self.rounds().iter().map(of_round).sum();
+            of_rounds + 2 * u64::from(self.trials_of_gain(clients))
+        };
+        self.clients.iter().filter(|&&clients| clients > 0).map(at).sum()
     }
 
     /// Searches.
@@ -242,7 +246,7 @@ impl Search {
         self.check()?;
         let mut race = Race::new(self);
         for (index, round) in self.rounds().iter().enumerate() {
-            race.run(round, &self.crowds(index, round.trials))?;
+            race.run(round, &self.crowds(index, |clients| round.trials(clients)))?;
         }
         let mut candidates = vec![race.yours];
         candidates.append(&mut race.candidates);
@@ -250,6 +254,7 @@ impl Search {
         candidates.sort_by(front::order);
         let winner = candidates[0];
         let gain = self.gain(&winner.policy)?;
+        let is_complete = !gain.is_empty();
         Ok(Found {
             winner,
             yours: race.yours,
@@ -257,7 +262,7 @@ impl Search {
             gain,
             tried: race.tried.len() as u32,
             events: race.events,
-            is_complete: !self.is_stopped(),
+            is_complete,
         })
     }
 
@@ -275,15 +280,20 @@ impl Search {
 
     /// The winner against yours, on chance that nobody has met.
     fn gain(&self, winner: &Policy) -> Result<Vec<Gain>, Invalid> {
-        let trials = self.scenario.experiment().trials;
         let mut gain = vec![];
-        for scenario in self.crowds(self.rounds().len(), trials) {
+        for scenario in self.crowds(self.rounds().len(), |clients| self.trials_of_gain(clients)) {
             let (winner, yours) = (scenario.run(winner)?, scenario.run(&self.yours)?);
             let change = winner.against(&yours);
             let (winner, yours) = (winner.results(), yours.results());
             gain.push(Gain { clients: scenario.clients(), winner, yours, change });
         }
         if self.is_stopped() { Ok(vec![]) } else { Ok(gain) }
+    }
+
+    /// As many as the scenario has, and no fewer than led to the winner.
+    fn trials_of_gain(&self, clients: u32) -> u32 {
+        let last = self.rounds().last().map_or(0, |round| round.trials(clients));
+        self.scenario.experiment().trials.max(last)
     }
 
     const fn rounds(&self) -> &'static [Round] {
@@ -295,12 +305,13 @@ impl Search {
     }
 
     /// The crowds of one stage of the search, with chance of its own.
-    fn crowds(&self, stage: usize, trials: u32) -> Vec<Contention> {
+    fn crowds(&self, stage: usize, trials: impl Fn(u32) -> u32) -> Vec<Contention> {
         let experiment = self.scenario.experiment();
-        let scenario = self.scenario.seed(trial_seed(experiment.seed, stage as u64)).trials(trials);
+        let scenario = self.scenario.seed(trial_seed(experiment.seed, stage as u64));
         let crowd = |&clients: &u32| {
             let events = experiment.bounds.events.min(u64::from(clients) * EVENTS_PER_CLIENT);
-            scenario.of(clients).bounds(Bounds { events, ..experiment.bounds })
+            let bounds = Bounds { events, ..experiment.bounds };
+            scenario.of(clients).trials(trials(clients)).bounds(bounds)
         };
         self.clients.iter().map(crowd).collect()
     }
@@ -409,8 +420,8 @@ pub struct Found {
     pub winner: Candidate,
     /// Your policy.
     pub yours: Candidate,
-    /// Of the policies of the last round, those that no other betters in both calls and time: the
-    /// fewest calls first. The winner is one of them.
+    /// Of the policies of the last round, those that no other betters in both calls and time, up to
+    /// twice the winner's regret: the fewest calls first. The winner is one of them.
     pub front: Vec<Candidate>,
     /// The winner against yours, at each number of clients. Empty where the search was stopped.
     pub gain: Vec<Gain>,

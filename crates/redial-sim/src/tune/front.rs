@@ -15,23 +15,33 @@ pub(super) fn order(one: &Candidate, other: &Candidate) -> Ordering {
         .unwrap_or(Ordering::Equal)
 }
 
-/// The indices of those that no other betters, among those that serve best: the fewest calls first.
-/// The best in [`order`] is one of them, for what is better in calls or in time and not worse in the
-/// other is before it.
+/// Who takes so many times what the winner does is too far away to be a choice.
+const FAR: f64 = 2.0;
+
+/// The indices of those that no other betters, among those that serve best and are not far from the
+/// best: the fewest calls first. The best in [`order`] is one of them, for what is better in calls or
+/// in time and not worse in the other is before it.
 pub(super) fn front(candidates: &[Candidate]) -> Vec<usize> {
-    let missing =
-        candidates.iter().map(|candidate| candidate.missing).fold(f64::INFINITY, f64::min);
+    let Some(best) = candidates.iter().min_by(|one, other| order(one, other)) else {
+        return vec![];
+    };
+    let is_near = |candidate: &Candidate| {
+        candidate.missing == best.missing && candidate.regret() <= FAR * best.regret()
+    };
     let mut indices: Vec<_> =
-        (0..candidates.len()).filter(|&index| candidates[index].missing == missing).collect();
-    let place = |&index: &usize| (candidates[index].calls, candidates[index].time);
-    indices.sort_by(|one, other| {
+        (0..candidates.len()).filter(|&index| is_near(&candidates[index])).collect();
+    let place = |index: usize| (candidates[index].calls, candidates[index].time);
+    indices.sort_by(|&one, &other| {
         let (one, other) = (place(one), place(other));
         one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
     });
-    let mut least_time = f64::INFINITY;
+    let mut least_time = None;
     indices.retain(|&index| {
-        let is_sooner = candidates[index].time < least_time;
-        least_time = least_time.min(candidates[index].time);
+        let time = candidates[index].time;
+        let is_sooner = least_time.is_none_or(|least| time < least);
+        if is_sooner {
+            least_time = Some(time);
+        }
         is_sooner
     });
     indices
@@ -76,14 +86,15 @@ mod tests {
     fn a_front_has_nobody_whom_another_betters() {
         let all = candidates(&[
             (0.0, 1.0, 1.0),
-            (0.0, 0.5, 2.0),
+            (0.0, 0.5, 2.0), // too far
             (0.0, 0.9, 1.0),
             (0.0, 0.9, 0.9),
             (0.0, 2.0, 0.9),
-            (0.0, 3.0, 0.4),
-            (0.1, 0.1, 0.1),
+            (0.0, 1.7, 0.4),
+            (0.0, 1.9, 0.3), // too far from what is best, 0.9
+            (0.1, 0.1, 0.1), // does not serve
         ]);
-        assert_eq!(front(&all), [1, 3, 5]);
+        assert_eq!(front(&all), [3, 5]);
     }
 
     #[test]

@@ -22,35 +22,44 @@ pub(super) struct Round {
     kept: u32,
     /// How far from those the others are.
     reach: f64,
-    pub(super) trials: u32,
+    /// How many clients a policy meets, of each number of them: small crowds, which differ more,
+    /// are tried more often, and all take about as long.
+    clients: u32,
 }
 
-const fn round(policies: u32, kept: u32, reach: f64, trials: u32) -> Round {
-    Round { policies, kept, reach, trials }
+impl Round {
+    const fn new(policies: u32, kept: u32, reach: f64, clients: u32) -> Self {
+        Self { policies, kept, reach, clients }
+    }
+
+    /// Two at least, or nothing is known about the spread.
+    pub(super) fn trials(&self, clients: u32) -> u32 {
+        (self.clients / clients).max(2)
+    }
 }
 
 pub(super) const QUICK: &[Round] = &[
-    round(240, 0, 1.0, 4),
-    round(80, 20, 0.12, 12),
-    round(40, 12, 0.05, 40),
-    round(12, 12, 0.0, 150),
+    Round::new(240, 0, 1.0, 400),
+    Round::new(80, 20, 0.12, 1200),
+    Round::new(40, 12, 0.05, 5000),
+    Round::new(12, 12, 0.0, 20_000),
 ];
 
 pub(super) const NORMAL: &[Round] = &[
-    round(800, 0, 1.0, 4),
-    round(240, 60, 0.15, 12),
-    round(200, 40, 0.08, 24),
-    round(120, 30, 0.04, 60),
-    round(24, 24, 0.0, 400),
+    Round::new(800, 0, 1.0, 400),
+    Round::new(240, 60, 0.15, 1200),
+    Round::new(200, 40, 0.08, 2400),
+    Round::new(120, 30, 0.04, 6000),
+    Round::new(24, 24, 0.0, 40_000),
 ];
 
 pub(super) const THOROUGH: &[Round] = &[
-    round(4000, 0, 1.0, 4),
-    round(1000, 250, 0.15, 12),
-    round(500, 120, 0.08, 40),
-    round(300, 60, 0.04, 100),
-    round(200, 40, 0.02, 200),
-    round(40, 40, 0.0, 2000),
+    Round::new(4000, 0, 1.0, 400),
+    Round::new(1000, 250, 0.15, 1200),
+    Round::new(500, 120, 0.08, 5000),
+    Round::new(300, 60, 0.04, 12_000),
+    Round::new(200, 40, 0.02, 30_000),
+    Round::new(40, 40, 0.0, 200_000),
 ];
 
 #[derive(Debug)]

@@ -92,6 +92,10 @@ impl Space {
         let factor = between(*FACTORS.start(), *FACTORS.end(), point.factor);
         let backoff = match choice(&FAMILIES, point.family) {
             Family::Constant => Backoff::constant(delay),
+            // What hardly grows is easier to read as what does not.
+            Family::Linear | Family::Exponential if cap < delay + delay / 4 => {
+                Backoff::constant(delay)
+            }
             Family::Linear => Backoff::linear(delay, delay).max(cap),
             Family::Exponential => {
                 Backoff::exponential(delay).factor((factor * 10.0).round() / 10.0).max(cap)
@@ -183,8 +187,9 @@ pub(super) fn between(low: f64, high: f64, coordinate: f64) -> f64 {
     high * exp((coordinate - 1.0) * ln(high / low))
 }
 
-/// To two digits.
+/// To two digits, and never to nothing.
 fn rounded(nanos: f64) -> Duration {
+    let nanos = nanos.max(1.0);
     let mut place = 1.0;
     while nanos / place >= 99.5 {
         place *= 10.0;
