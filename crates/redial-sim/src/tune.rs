@@ -490,3 +490,20 @@ impl Gain {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stage_meets_chance_of_its_own() {
+        let search = Search::new(Contention::occ(1), &[5]);
+        let digest = |stage| {
+            let run = search.crowds(stage, |_| 3)[0].run(search.yours());
+            run.expect("a valid scenario").digest()
+        };
+        for stage in 0..search.rounds().len() {
+            assert_ne!(digest(stage), digest(stage + 1));
+        }
+    }
+}

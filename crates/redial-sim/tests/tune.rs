@@ -66,6 +66,18 @@ fn a_policy_that_gives_up_is_replaced_by_one_that_serves() {
 }
 
 #[test]
+fn the_share_that_was_asked_for_holds_on_new_chance() {
+    for seed in 1..=3 {
+        let search = quick(Contention::collision(1).seed(seed), &[8]).against(&Policy::CONTENTION);
+        let found = found(&search.attempts(4..=4).commits(0.9));
+        let results = found.gain[0].winner.expect("all end");
+        assert!(found.winner.meets_goal() && results.committed.mean >= 0.9, "{found:#?}");
+        // Few attempts reach more by long delays alone, and those nobody has asked for.
+        assert!(results.committed.mean < 0.95, "{found:#?}");
+    }
+}
+
+#[test]
 fn no_member_of_the_front_betters_another_and_the_winner_is_one() {
     let searches = [
         quick(Contention::occ(1), &[10, 60]),

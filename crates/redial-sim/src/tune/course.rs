@@ -101,3 +101,34 @@ impl Crowd {
 fn ratio(ours: f64, theirs: f64) -> f64 {
     if ours == theirs { 1.0 } else { ours / theirs }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_is_met_only_without_doubt() {
+        let scenario = Contention::collision(4).trials(50);
+        let run = scenario.run(&Policy::CONTENTION).expect("a valid scenario");
+        let committed = run.results().expect("all end").committed;
+        let meets = |goal| {
+            let course = Course::new(&[scenario], &Policy::CONTENTION, Some(goal));
+            course.expect("a valid scenario").yours.0.meets_goal()
+        };
+        assert!(!meets(committed.mean));
+        assert!(!meets(committed.mean - 0.9 * committed.ci95));
+        assert!(meets(committed.mean - 1.1 * committed.ci95));
+    }
+
+    #[test]
+    fn what_takes_far_longer_than_yours_is_cut() {
+        let crowd = [Contention::occ(20).trials(5)];
+        let course = Course::new(&crowd, &Policy::DEFAULT, None).expect("a valid scenario");
+        let soon = redial_core::Backoff::none().unlimited();
+        assert!(course.measure(&soon).expect("valid").0.is_known());
+        let one = [Contention::collision(2).trials(5)];
+        let course = Course::new(&one, &Policy::DEFAULT, None).expect("a valid scenario");
+        let (candidate, events) = course.measure(&soon).expect("valid");
+        assert!(!candidate.is_known() && events < 1000, "{candidate:?} after {events}");
+    }
+}
