@@ -6,7 +6,8 @@
 use std::error::Error;
 use std::time::Instant;
 
-use redial_sim::{Contention, Search};
+use redial_sim::tune::Candidate;
+use redial_sim::{Contention, Estimate, Search};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut numbers = std::env::args().skip(1).map(|number| number.parse::<u32>());
@@ -24,9 +25,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         found.events as f64 / 1e6,
         begun.elapsed().as_secs_f64(),
     );
-    println!("\nthe front: calls, time, each at the worst number of clients");
-    for candidate in &found.front {
-        println!("  {:.2}  {:.2}  {}", candidate.calls, candidate.time, candidate.policy);
+    println!("\nthe front: calls, time and regret against yours");
+    for Candidate { policy, calls, time, regret, .. } in &found.front {
+        println!("  {calls:.2}  {time:.2}  {regret:.2}  {policy}");
     }
     println!("\n  N     calls    yours                    time ms    yours");
     for clients in (10..=190).step_by(10) {
@@ -36,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let yours = scenario.run(&found.yours.policy)?;
         let change = winner.against(&yours).ok_or("cut")?;
         let (winner, yours) = (winner.results()?, yours.results()?);
-        let percent = |change: redial_sim::Estimate, of: f64| {
+        let percent = |change: Estimate, of: f64| {
             format!("{:>+6.1} ±{:.1} %", 100.0 * change.mean / of, 100.0 * change.ci95 / of)
         };
         println!(

@@ -21,12 +21,12 @@ use crate::results::{Comparison, Cut, Results};
 /// A search for the policy that does better than yours, however many clients there are.
 ///
 /// The best policy for ten clients is a bad one for two hundred, and seldom is it known how many
-/// there will be. So a policy is judged where it does worst: by the largest share of the calls of
-/// yours, and the largest share of the time of yours, that it takes at any of the numbers of
-/// clients. The larger of the two is its [regret](Candidate::regret), and the winner is the policy
-/// with the least. Below 1, it is better than yours in both, at every number of clients; if there is
-/// no such policy, yours wins. There are no weights to choose: who would rather have less work than
-/// time finds that on the [front](Found::front).
+/// there will be. So a policy is judged by its [regret](Candidate::regret): the largest share of the
+/// calls of yours, or of the time of yours, that it takes at any of the numbers of clients. At 97 %
+/// or less it is better than yours in both, at every number, without doubt; of all such policies the
+/// winner is the one that takes the least on average, calls times time. Where there is none, it is
+/// the one of the least regret, which may be yours. There are no weights to choose: who would rather
+/// have less work than time finds that on the [front](Found::front).
 ///
 /// Work and time of clients that give up are worth nothing. So a policy must first serve: as many
 /// clients as yours at every number, and 99 % at least, or the share that [`commits`](Self::commits)
@@ -49,7 +49,7 @@ use crate::results::{Comparison, Cut, Results};
 /// let search = Search::new(scenario, &[5, 20]).effort(Effort::Quick);
 /// let found = search.run()?;
 ///
-/// assert!(found.winner.regret() < 1.0);
+/// assert!(found.winner.regret < 1.0);
 /// assert!(found.beats_yours());
 /// assert_eq!(found.winner.policy.to_string().parse(), Ok(found.winner.policy));
 /// # Ok::<(), redial_sim::Invalid>(())
@@ -335,7 +335,7 @@ fn unit(scenario: &Contention) -> Duration {
     if latency.is_zero() { Duration::from_millis(1) } else { latency }
 }
 
-/// A policy and how it does, measured against yours where it does worst.
+/// A policy and how it does, measured against yours.
 ///
 /// ```
 /// use redial_sim::{Contention, Search, tune::Effort};
@@ -349,43 +349,30 @@ fn unit(scenario: &Contention) -> Duration {
 pub struct Candidate {
     /// The policy, which prints itself as a clause.
     pub policy: Policy,
-    /// The most calls that it takes, where yours takes 1. Infinite where it comes to no end.
+    /// The calls that it takes where yours takes 1: the geometric mean over the numbers of clients.
+    /// Infinite where it comes to no end.
     pub calls: f64,
-    /// The most time that it takes, where yours takes 1. Infinite where it comes to no end.
+    /// The time that it takes where yours takes 1, likewise.
     pub time: f64,
+    /// The largest share of the calls of yours, or of the time of yours, that it takes at any number
+    /// of clients: below 1, it is better than yours in both, at every number of them.
+    pub regret: f64,
     /// The least share of clients that got what they wanted.
     pub committed: f64,
-    /// What that may lack of the goal, as far as the trials can tell.
+    /// What that may lack of the goal; not above zero where it is met.
     missing: f64,
 }
 
 impl Candidate {
-    /// Before it has met anybody.
-    const fn flawless(policy: Policy) -> Self {
-        Self { policy, calls: 0.0, time: 0.0, committed: 1.0, missing: 0.0 }
-    }
-
     /// Comes to no end, as far as anybody has waited.
     const fn unknown(policy: Policy) -> Self {
         let never = f64::INFINITY;
-        Self { policy, calls: never, time: never, committed: 0.0, missing: 1.0 }
+        let (calls, time, regret) = (never, never, never);
+        Self { policy, calls, time, regret, committed: 0.0, missing: 1.0 }
     }
 
     fn is_known(&self) -> bool {
-        self.calls.is_finite()
-    }
-
-    /// The larger of [`calls`](Self::calls) and [`time`](Self::time): below 1, the policy is better
-    /// than yours in both, at every number of clients.
-    ///
-    /// ```
-    /// use redial_sim::{Contention, Search, tune::Effort};
-    /// let found = Search::new(Contention::occ(1), &[20]).effort(Effort::Quick).run()?;
-    /// assert_eq!(found.winner.regret(), found.winner.calls.max(found.winner.time));
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub fn regret(&self) -> f64 {
-        self.calls.max(self.time)
+        self.regret.is_finite()
     }
 
     /// Whether as many clients get what they want as was asked for, with 95 % confidence.
@@ -417,12 +404,13 @@ impl Candidate {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// The policy of the least regret, which may be yours.
+    /// The best policy, which may be yours.
     pub winner: Candidate,
     /// Your policy.
     pub yours: Candidate,
-    /// Of the policies of the last round, those that no other betters in both calls and time, up to
-    /// twice the winner's regret: the fewest calls first. The winner is one of them.
+    /// Of the policies of the last round, those of up to twice the winner's regret that no other
+    /// betters, which is to have less of calls, time or regret and more of none: the fewest calls
+    /// first. The winner is one of them.
     pub front: Vec<Candidate>,
     /// The winner against yours, at each number of clients. Empty where the search was stopped.
     pub gain: Vec<Gain>,

@@ -87,11 +87,14 @@ fn no_member_of_the_front_betters_another_and_the_winner_is_one() {
     for search in &searches {
         let Found { front, winner, .. } = found(search);
         assert!(front.len() > 1 && front.contains(&winner), "{front:#?}");
-        for pair in front.windows(2) {
-            assert!(pair[0].calls < pair[1].calls && pair[0].time > pair[1].time, "{front:#?}");
+        assert!(front.is_sorted_by(|one, other| one.calls <= other.calls));
+        for (one, other) in front.iter().flat_map(|one| front.iter().map(move |other| (one, other)))
+        {
+            let quantities = |of: &Candidate| [of.calls, of.time, of.regret];
+            let pairs = quantities(one).into_iter().zip(quantities(other));
+            let is_never_worse = pairs.clone().all(|(one, other)| one <= other);
+            assert!(one == other || !is_never_worse, "{one:?} betters {other:?}");
         }
-        let least = front.iter().map(Candidate::regret).fold(f64::INFINITY, f64::min);
-        assert_eq!(winner.regret(), least);
     }
 }
 
@@ -102,7 +105,7 @@ fn what_is_printed_is_what_was_measured() {
         assert_eq!(policy.to_string().parse(), Ok(*policy));
     }
     let clause = found.winner.policy.to_string();
-    assert!(clause.len() < 100 && !clause.contains("ns"), "{clause}");
+    assert!(clause.len() < 110 && !clause.contains("ns"), "{clause}");
 }
 
 #[test]
@@ -122,7 +125,7 @@ fn where_yours_cannot_be_bettered_it_wins() {
     // One client succeeds at its first attempt, whatever the policy.
     let found = found(&quick(Contention::occ(1), &[1]).against(&STUDY));
     assert_eq!((found.winner, found.winner.policy), (found.yours, STUDY));
-    assert_eq!(found.winner.regret(), 1.0);
+    assert_eq!(found.winner.regret, 1.0);
     assert!(!found.beats_yours());
 }
 
@@ -147,7 +150,7 @@ fn a_search_that_is_stopped_tells_what_it_knows() {
         search.join().expect("no panic")
     });
     assert!(!later.is_complete && later.gain.is_empty());
-    assert!(later.tried >= 700 && later.winner.regret() < 1.0, "{later:#?}");
+    assert!(later.tried >= 700 && later.winner.regret < 1.0, "{later:#?}");
     assert!(WATCH.trials() < search.trials());
 }
 
@@ -180,7 +183,7 @@ fn a_crowd_that_nobody_can_serve_has_no_winner_but_yours() {
         .bounds(Bounds { events: 300, ..Bounds::DEFAULT });
     let found = found(&quick(scenario, &[200]).against(&FOREVER));
     assert_eq!(found.winner.policy, FOREVER);
-    assert_eq!((found.winner.regret(), found.winner.committed), (f64::INFINITY, 0.0));
+    assert_eq!((found.winner.regret, found.winner.committed), (f64::INFINITY, 0.0));
     assert!(found.is_complete && !found.winner.meets_goal() && !found.beats_yours());
     assert!(found.gain[0].winner.is_err() && found.gain[0].change.is_none());
     assert_eq!(found.front, [found.winner]);
@@ -190,8 +193,8 @@ fn a_crowd_that_nobody_can_serve_has_no_winner_but_yours() {
 fn where_yours_comes_to_no_end_another_may() {
     let scenario = Contention::collision(1).latency(Latency::millis(20, 0));
     let found = found(&quick(scenario, &[2, 20]).against(&FOREVER));
-    assert_eq!(found.yours.regret(), f64::INFINITY);
-    assert!(found.winner.meets_goal() && found.winner.regret().is_finite(), "{found:#?}");
+    assert_eq!(found.yours.regret, f64::INFINITY);
+    assert!(found.winner.meets_goal() && found.winner.regret.is_finite(), "{found:#?}");
     let gain = &found.gain[1];
     assert!(gain.yours.is_err() && gain.winner.is_ok_and(|of| of.committed.mean == 1.0));
 }
@@ -211,5 +214,5 @@ fn no_latency_and_endless_latency_are_searched_too() {
     assert!(found(&none).is_complete);
     let endless = Latency { mean: Duration::MAX, spread: Duration::ZERO };
     let endless = quick(Contention::ballot(1).latency(endless), &[3]);
-    assert_eq!(found(&endless).winner.regret(), f64::INFINITY);
+    assert_eq!(found(&endless).winner.regret, f64::INFINITY);
 }

@@ -4,6 +4,7 @@ use redial_core::Policy;
 
 use super::Candidate;
 use crate::contention::Contention;
+use crate::elementary::{exp, ln};
 use crate::engine::Bounds;
 use crate::invalid::Invalid;
 use crate::results::Run;
@@ -33,36 +34,50 @@ const GOAL: f64 = 0.99;
 /// A policy that takes so many times the events of yours is not worth the wait for its end.
 const PATIENCE: u64 = 32;
 
+/// How a policy does in one of them.
+#[derive(Clone, Copy, Debug)]
+struct Showing {
+    /// Where yours takes 1.
+    calls: f64,
+    time: f64,
+    /// The share of clients that got what they wanted.
+    committed: f64,
+    /// What that may lack of the goal.
+    missing: f64,
+}
+
 impl Course {
     pub(super) fn new(
         scenarios: &[Contention],
         yours: &Policy,
         goal: Option<f64>,
     ) -> Result<Self, Invalid> {
-        let (mut candidate, mut events) = (Candidate::flawless(*yours), 0);
-        let mut crowds = vec![];
+        let (mut crowds, mut showings, mut events) = (vec![], vec![], 0);
         for scenario in scenarios {
             let run = scenario.run(yours)?;
             let crowd = Crowd::new(scenario, &run, goal);
-            crowd.judge(&run, &mut candidate);
-            events += run.events();
+            showings.push(crowd.judge(&run));
             crowds.push(crowd);
+            events += run.events();
         }
-        Ok(Self { crowds, yours: (candidate, events) })
+        let showings: Option<Vec<_>> = showings.into_iter().collect();
+        let unknown = Candidate::unknown(*yours);
+        let yours = showings.map_or(unknown, |showings| overall(yours, &showings));
+        Ok(Self { crowds, yours: (yours, events) })
     }
 
     /// How `policy` does, and the events that took.
     pub(super) fn measure(&self, policy: &Policy) -> Result<(Candidate, u64), Invalid> {
-        let (mut candidate, mut events) = (Candidate::flawless(*policy), 0);
+        let (mut showings, mut events) = (vec![], 0);
         for crowd in &self.crowds {
             let run = crowd.scenario.run(policy)?;
-            crowd.judge(&run, &mut candidate);
             events += run.events();
-            if !candidate.is_known() {
-                break;
+            match crowd.judge(&run) {
+                Some(showing) => showings.push(showing),
+                None => return Ok((Candidate::unknown(*policy), events)),
             }
         }
-        Ok((candidate, events))
+        Ok((overall(policy, &showings), events))
     }
 }
 
@@ -81,25 +96,45 @@ impl Crowd {
         Self { scenario, calls, time_ms, goal: goal.unwrap_or(committed.max(GOAL)) }
     }
 
-    /// A candidate is what it is where it does worst.
-    fn judge(&self, run: &Run, candidate: &mut Candidate) {
-        let Ok(results) = run.results() else {
-            *candidate = Candidate::unknown(candidate.policy);
-            return;
-        };
+    /// Nothing where the run was cut.
+    fn judge(&self, run: &Run) -> Option<Showing> {
+        let results = run.results().ok()?;
         let committed = results.committed;
         // One trial says nothing about the spread.
         let doubt = if committed.ci95.is_finite() { committed.ci95 } else { 0.0 };
-        candidate.calls = candidate.calls.max(ratio(results.calls.mean, self.calls));
-        candidate.time = candidate.time.max(ratio(results.time_ms.mean, self.time_ms));
-        candidate.committed = candidate.committed.min(committed.mean);
-        candidate.missing = candidate.missing.max(self.goal - (committed.mean - doubt));
+        Some(Showing {
+            calls: ratio(results.calls.mean, self.calls),
+            time: ratio(results.time_ms.mean, self.time_ms),
+            committed: committed.mean,
+            missing: self.goal - (committed.mean - doubt),
+        })
     }
 }
 
 /// Nothing against nothing is no change.
 fn ratio(ours: f64, theirs: f64) -> f64 {
     if ours == theirs { 1.0 } else { ours / theirs }
+}
+
+/// What a policy takes on average, and what it is where it does worst.
+fn overall(policy: &Policy, showings: &[Showing]) -> Candidate {
+    let most = |of: fn(&Showing) -> f64| showings.iter().map(of).fold(0.0, f64::max);
+    Candidate {
+        policy: *policy,
+        calls: mean(showings.iter().map(|showing| showing.calls)),
+        time: mean(showings.iter().map(|showing| showing.time)),
+        regret: most(|showing| showing.calls.max(showing.time)),
+        committed: showings.iter().map(|showing| showing.committed).fold(1.0, f64::min),
+        missing: most(|showing| showing.missing),
+    }
+}
+
+/// The geometric mean, for which half and twice are no change.
+fn mean(ratios: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = ratios.len() as f64;
+    let logarithm = ratios.map(ln).sum::<f64>() / count;
+    // Our own exp is for what is not above zero.
+    if logarithm > 0.0 { 1.0 / exp(-logarithm) } else { exp(logarithm) }
 }
 
 #[cfg(test)]
@@ -118,6 +153,16 @@ mod tests {
         assert!(!meets(committed.mean));
         assert!(!meets(committed.mean - 0.9 * committed.ci95));
         assert!(meets(committed.mean - 1.1 * committed.ci95));
+    }
+
+    #[test]
+    fn half_and_twice_are_no_change() {
+        for (ratios, expected) in
+            [([0.5, 2.0], 1.0), ([1.0, 1.0], 1.0), ([4.0, 9.0], 6.0), ([0.04, 0.09], 0.06)]
+        {
+            assert!((mean(ratios.into_iter()) - expected).abs() < 1e-12 * expected);
+        }
+        assert_eq!(mean([f64::INFINITY].into_iter()), f64::INFINITY);
     }
 
     #[test]

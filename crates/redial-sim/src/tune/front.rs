@@ -4,10 +4,17 @@ use std::cmp::Ordering;
 
 use super::Candidate;
 
-/// The better first: who serves, then who does well in what it does worst, then who does well in
-/// all.
+/// A policy that takes at most so much of the calls and of the time of yours, at every number of
+/// clients, is better without doubt. It need not be better still where it is worst, but on average.
+const BETTER: f64 = 0.97;
+
+/// Who takes so many times what the winner does is too far away to be a choice.
+const FAR: f64 = 2.0;
+
+/// The better first: who serves; who is better than yours everywhere, or comes closest; who takes the
+/// least on average.
 pub(super) fn order(one: &Candidate, other: &Candidate) -> Ordering {
-    let keys = |of: &Candidate| [of.missing, of.regret(), of.calls + of.time];
+    let keys = |of: &Candidate| [of.missing, of.regret.max(BETTER), of.calls * of.time, of.regret];
     let pairs = keys(one).into_iter().zip(keys(other));
     pairs
         .map(|(one, other)| one.total_cmp(&other))
@@ -15,35 +22,34 @@ pub(super) fn order(one: &Candidate, other: &Candidate) -> Ordering {
         .unwrap_or(Ordering::Equal)
 }
 
-/// Who takes so many times what the winner does is too far away to be a choice.
-const FAR: f64 = 2.0;
+/// What the front is about.
+fn quantities(of: &Candidate) -> [f64; 4] {
+    [of.missing, of.calls, of.time, of.regret]
+}
 
-/// The indices of those that no other betters, among those that serve best and are not far from the
-/// best: the fewest calls first. The best in [`order`] is one of them, for what is better in calls or
-/// in time and not worse in the other is before it.
+/// Whether `one` is better in something, and worse in nothing.
+fn betters(one: &Candidate, other: &Candidate) -> bool {
+    let (one, other) = (quantities(one), quantities(other));
+    one != other && one.iter().zip(other).all(|(one, other)| *one <= other)
+}
+
+/// The indices of those that nobody betters, among those that serve as well as the best and are not
+/// far from it: the fewest calls first, and of equals only the first. The best in [`order`] is one of
+/// them, for whoever bettered it would be before it.
 pub(super) fn front(candidates: &[Candidate]) -> Vec<usize> {
     let Some(best) = candidates.iter().min_by(|one, other| order(one, other)) else {
         return vec![];
     };
-    let is_near = |candidate: &Candidate| {
-        candidate.missing == best.missing && candidate.regret() <= FAR * best.regret()
+    let belongs = |&index: &usize| {
+        let this = &candidates[index];
+        let is_near = this.missing == best.missing && this.regret <= FAR * best.regret;
+        let is_same = |other: &Candidate| quantities(other) == quantities(this);
+        is_near
+            && !candidates.iter().any(|other| betters(other, this))
+            && !candidates[..index].iter().any(is_same)
     };
-    let mut indices: Vec<_> =
-        (0..candidates.len()).filter(|&index| is_near(&candidates[index])).collect();
-    let place = |index: usize| (candidates[index].calls, candidates[index].time);
-    indices.sort_by(|&one, &other| {
-        let (one, other) = (place(one), place(other));
-        one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
-    });
-    let mut least_time = None;
-    indices.retain(|&index| {
-        let time = candidates[index].time;
-        let is_sooner = least_time.is_none_or(|least| time < least);
-        if is_sooner {
-            least_time = Some(time);
-        }
-        is_sooner
-    });
+    let mut indices: Vec<_> = (0..candidates.len()).filter(belongs).collect();
+    indices.sort_by(|&one, &other| candidates[one].calls.total_cmp(&candidates[other].calls));
     indices
 }
 
@@ -71,41 +77,50 @@ mod tests {
 
     use super::*;
 
-    fn candidates(points: &[(f64, f64, f64)]) -> Vec<Candidate> {
-        let candidate = |&(missing, calls, time)| Candidate {
-            policy: Policy::DEFAULT,
-            calls,
-            time,
-            committed: 1.0 - missing,
-            missing,
+    /// From calls, time, regret and what is missing.
+    fn candidates(all: &[[f64; 4]]) -> Vec<Candidate> {
+        let candidate = |&[calls, time, regret, missing]: &[f64; 4]| {
+            let (policy, committed) = (Policy::DEFAULT, 1.0 - missing);
+            Candidate { policy, calls, time, regret, committed, missing }
         };
-        points.iter().map(candidate).collect()
+        all.iter().map(candidate).collect()
     }
 
     #[test]
     fn a_front_has_nobody_whom_another_betters() {
         let all = candidates(&[
-            (0.0, 1.0, 1.0),
-            (0.0, 0.5, 2.0), // too far
-            (0.0, 0.9, 1.0),
-            (0.0, 0.9, 0.9),
-            (0.0, 2.0, 0.9),
-            (0.0, 1.7, 0.4),
-            (0.0, 1.9, 0.3), // too far from what is best, 0.9
-            (0.1, 0.1, 0.1), // does not serve
+            [1.0, 1.0, 1.0, 0.0],
+            [0.9, 0.8, 0.95, 0.0],
+            [0.9, 0.8, 0.95, 0.0], // the same
+            [0.9, 0.9, 0.95, 0.0], // bettered in time
+            [0.9, 0.8, 0.96, 0.0], // bettered where it is worst
+            [0.8, 0.8, 1.1, 0.0],
+            [0.5, 1.5, 1.8, 0.0],
+            [0.4, 1.6, 2.0, 0.0], // too far
+            [0.1, 0.1, 0.1, 0.1], // does not serve
         ]);
-        assert_eq!(front(&all), [3, 5]);
+        assert_eq!(front(&all), [6, 5, 1]);
     }
 
     #[test]
-    fn who_serves_comes_first() {
-        let all = candidates(&[(0.1, 0.1, 0.1), (0.0, 1.0, 3.0), (0.0, 2.0, 2.0)]);
-        assert_eq!(worth_keeping(&all, 1), [2]);
+    fn who_serves_comes_first_then_who_is_never_worse_then_who_takes_the_least() {
+        let all = candidates(&[
+            [0.1, 0.1, 0.1, 0.1],
+            [0.5, 0.5, 1.2, 0.0],
+            [0.9, 0.9, 0.91, 0.0],
+            [0.8, 0.8, 0.96, 0.0],
+        ]);
+        let mut ranked: Vec<usize> = (0..all.len()).collect();
+        ranked.sort_by(|&one, &other| order(&all[one], &all[other]));
+        assert_eq!(ranked, [3, 2, 1, 0]);
+        assert_eq!(worth_keeping(&all, 1), [3]);
     }
 
     #[test]
     fn what_never_ended_is_not_kept() {
-        let all = candidates(&[(0.1, f64::INFINITY, f64::INFINITY)]);
+        let never = f64::INFINITY;
+        let all = candidates(&[[never, never, never, 1.0]]);
+        assert_eq!(front(&all), [0]);
         assert!(worth_keeping(&all, 4).is_empty());
     }
 }

@@ -32,9 +32,10 @@ impl Round {
         Self { policies, kept, reach, clients }
     }
 
-    /// Two at least, or nothing is known about the spread.
+    /// Two at least, or nothing is known about the spread. Of less than eight clients, a trial takes
+    /// about as long as of eight.
     pub(super) fn trials(&self, clients: u32) -> u32 {
-        (self.clients / clients).max(2)
+        (self.clients / clients.max(8)).max(2)
     }
 }
 
@@ -42,7 +43,7 @@ pub(super) const QUICK: &[Round] = &[
     Round::new(240, 0, 1.0, 400),
     Round::new(80, 20, 0.12, 1200),
     Round::new(40, 12, 0.05, 5000),
-    Round::new(12, 12, 0.0, 20_000),
+    Round::new(12, 12, 0.0, 60_000),
 ];
 
 pub(super) const NORMAL: &[Round] = &[
@@ -50,7 +51,7 @@ pub(super) const NORMAL: &[Round] = &[
     Round::new(240, 60, 0.15, 1200),
     Round::new(200, 40, 0.08, 2400),
     Round::new(120, 30, 0.04, 6000),
-    Round::new(24, 24, 0.0, 40_000),
+    Round::new(24, 24, 0.0, 80_000),
 ];
 
 pub(super) const THOROUGH: &[Round] = &[
