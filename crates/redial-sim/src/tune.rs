@@ -22,7 +22,7 @@ use crate::results::{Comparison, Cut, Results};
 ///
 /// The best policy for ten clients is a bad one for two hundred, and seldom is it known how many
 /// there will be. So a policy is judged by its [regret](Candidate::regret): the largest share of the
-/// calls of yours, or of the time of yours, that it takes at any of the numbers of clients. At 97 %
+/// calls of yours, or of the time of yours, that it takes at any of the numbers of clients. At 98 %
 /// or less it is better than yours in both, at every number, without doubt; of all such policies the
 /// winner is the one that takes the least on average, calls times time. Where there is none, it is
 /// the one of the least regret, which may be yours. There are no weights to choose: who would rather

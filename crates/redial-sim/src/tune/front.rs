@@ -6,7 +6,7 @@ use super::Candidate;
 
 /// A policy that takes at most so much of the calls and of the time of yours, at every number of
 /// clients, is better without doubt. It need not be better still where it is worst, but on average.
-const BETTER: f64 = 0.97;
+const BETTER: f64 = 0.98;
 
 /// Who takes so many times what the winner does is too far away to be a choice.
 const FAR: f64 = 2.0;
