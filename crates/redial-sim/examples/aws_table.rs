@@ -3,7 +3,7 @@
 //! `cargo run --release -p redial-sim --example aws_table [trials] [threads]`
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
-#[path = "../tests/aws/reference.rs"]
+#[path = "../tests/it/aws/reference.rs"]
 mod reference;
 
 use std::error::Error;
