@@ -1,7 +1,7 @@
 //! Every small policy against the reference: each source at its edges, each chain of up to three
 //! modifiers, each word at its ends.
 
-mod reference;
+use crate::reference;
 
 use core::cell::Cell;
 

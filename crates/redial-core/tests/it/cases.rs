@@ -1,7 +1,5 @@
 //! Seeded random cases. A failure names its seed; `REDIAL_SEED=<seed>` runs that one case alone.
 
-#![allow(dead_code, reason = "each test uses the part that it needs")]
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use redial_core::{Random, SplitMix64};

@@ -1,8 +1,7 @@
 //! Hostile text: whatever the bytes, a clause is read quickly, without a panic, and what it is
 //! accepted as reads back as it prints.
 
-mod cases;
-mod reference;
+use crate::cases;
 
 use std::time::{Duration, Instant};
 

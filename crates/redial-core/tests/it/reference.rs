@@ -2,8 +2,6 @@
 //! line of the crate. It describes a policy in its own words, works out the delays from a sequence
 //! of random words, and renders the same description as Rust and as a clause.
 
-#![allow(dead_code, reason = "each test uses the part that it needs")]
-
 mod natural;
 pub(crate) mod power;
 pub(crate) mod render;

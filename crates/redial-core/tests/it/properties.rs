@@ -1,7 +1,7 @@
 //! What holds for every policy, on seeded random ones: ordinary numbers and the most extreme.
 
-mod cases;
-mod reference;
+use crate::cases;
+use crate::reference;
 
 use core::time::Duration;
 

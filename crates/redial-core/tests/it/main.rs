@@ -1,0 +1,14 @@
+//! All tests in one program: one to link instead of ten.
+
+mod breaker;
+mod budget;
+mod cases;
+mod clause_diagnostics;
+mod clause_fuzz;
+mod decisions;
+mod distribution;
+mod exhaustive;
+mod invalid;
+mod properties;
+mod reference;
+mod vectors;
