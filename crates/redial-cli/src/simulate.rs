@@ -13,14 +13,14 @@ mod wave;
 
 use std::time::Duration;
 
-use clap::ArgMatches;
 use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, FromArgMatches};
 use redial_core::Policy;
 use redial_sim::Invalid;
 use serde_json::Value as Json;
 
 use self::assertion::Assertion;
-use self::file::{FromFile, Written};
+use self::file::Written;
 use self::outcome::{Measure, Outcome};
 use self::progress::{Watched, die_of_interrupt, watched};
 use self::study::{Compared, Study};
@@ -32,20 +32,14 @@ use crate::output::{Failure, count, print, width, write_file};
 /// The exit code where an assertion does not hold.
 const DOES_NOT_HOLD: u8 = 1;
 
-impl FromFile for args::Simulate {
-    fn policy(&mut self) -> &mut PolicyFlags {
-        &mut self.policy
-    }
-}
-
 pub(crate) fn run(arguments: args::Simulate, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
-    let written = written(arguments, |arguments| &arguments.scenario, matches)?;
-    let Written { arguments, matches } = &written;
+    let Written { arguments, matches } =
+        written(arguments, |arguments| &arguments.scenario, matches)?;
     one_on_stdout(&arguments.output)?;
-    let setting = Setting::new(&arguments.scenario, &arguments.setting, matches)?;
+    let setting = Setting::new(&arguments.scenario, &arguments.setting, matches.as_ref())?;
     let read = |text: &String| Assertion::read(text, setting.measures());
     let assertions = arguments.assert.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let policies = policies(&arguments.policy, matches.first())?;
+    let policies = policies(&arguments.policy, matches.as_ref())?;
     let trials = Trials::new(&arguments.experiment, arguments.trials);
 
     let all = setting.trials(policies.len(), &trials);
@@ -76,14 +70,14 @@ pub(crate) fn run(arguments: args::Simulate, matches: Option<&ArgMatches>) -> Re
 }
 
 /// The flags, with those of a file under them where the scenario is one.
-pub(crate) fn written<A: FromFile>(
+pub(crate) fn written<A: Args + FromArgMatches>(
     arguments: A,
     scenario: impl Fn(&A) -> &String,
     matches: Option<&ArgMatches>,
 ) -> Result<Written<A>, Failure> {
     let name = scenario(&arguments);
     if Kind::named(name).is_some() {
-        return Ok(Written { arguments, matches: matches.into_iter().cloned().collect() });
+        return Ok(Written { arguments, matches: matches.cloned() });
     }
     if !name.contains(['/', '.']) && !std::path::Path::new(name).exists() {
         return Err(no_scenario(name));
@@ -289,14 +283,18 @@ pub(crate) struct Ran {
 }
 
 impl Setting {
-    fn new(name: &str, flags: &SettingFlags, matches: &[ArgMatches]) -> Result<Self, Failure> {
+    fn new(
+        name: &str,
+        flags: &SettingFlags,
+        matches: Option<&ArgMatches>,
+    ) -> Result<Self, Failure> {
         let kind = Kind::named(name).ok_or_else(|| no_scenario(name))?;
         refuse_others(name, kind, matches)?;
         Ok(match kind {
             Kind::Contention => Self::Contention(contention::Setting::new(flags)),
             Kind::Outage => Self::Outage(outage::Setting::new(flags)?),
             Kind::Wave => Self::Wave(wave::Setting::new(flags)?),
-            Kind::Layers => Self::Layers(layers::Setting::new(flags)),
+            Kind::Layers => Self::Layers(layers::Setting::new(flags)?),
         })
     }
 
@@ -349,12 +347,16 @@ impl Setting {
 }
 
 /// A setting of another scenario would change nothing, and so is a mistake.
-pub(crate) fn refuse_others(name: &str, kind: Kind, matches: &[ArgMatches]) -> Result<(), Failure> {
+pub(crate) fn refuse_others(
+    name: &str,
+    kind: Kind,
+    matches: Option<&ArgMatches>,
+) -> Result<(), Failure> {
     let of_others = Kind::ALL.iter().flat_map(|(_, other)| other.settings());
     for setting in of_others.filter(|setting| !kind.settings().contains(setting)) {
         let is_given =
             |matches: &ArgMatches| matches.value_source(setting) == Some(ValueSource::CommandLine);
-        if matches.iter().any(is_given) {
+        if matches.is_some_and(is_given) {
             let flag = |setting: &str| format!("--{}", setting.replace('_', "-"));
             let own: Vec<_> = kind.settings().iter().map(|setting| flag(setting)).collect();
             return Err(Failure::Message(format!(

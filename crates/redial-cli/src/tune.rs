@@ -9,7 +9,7 @@ use crate::args::{self, PolicyFlags};
 use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Style, Table};
 use crate::output::Failure;
 use crate::simulate::contention::{self, Setting};
-use crate::simulate::file::{FromFile, Written};
+use crate::simulate::file::Written;
 use crate::simulate::outcome::{Unit, amount};
 use crate::simulate::progress::{Watched, die_of_interrupt, watched};
 use crate::simulate::study::Study;
@@ -29,12 +29,6 @@ const FRESH: u64 = 0x5eed;
 /// A front of more policies than these is thinned out where it is printed.
 const SHOWN: usize = 12;
 
-impl FromFile for args::Tune {
-    fn policy(&mut self) -> &mut PolicyFlags {
-        &mut self.policy
-    }
-}
-
 pub(crate) fn run(arguments: args::Tune, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     let Written { arguments, matches } =
         written(arguments, |arguments| &arguments.scenario, matches)?;
@@ -45,9 +39,9 @@ pub(crate) fn run(arguments: args::Tune, matches: Option<&ArgMatches>) -> Result
             arguments.scenario, arguments.scenario,
         )));
     }
-    refuse_others(&arguments.scenario, Kind::Contention, &matches)?;
+    refuse_others(&arguments.scenario, Kind::Contention, matches.as_ref())?;
     let setting = Setting::new(&arguments.setting);
-    let yours = yours(&arguments.policy, &matches)?;
+    let yours = yours(&arguments.policy, matches.as_ref())?;
     let trials = Trials::new(&arguments.experiment, None);
     let search = search(&setting, &arguments, yours.as_ref(), &trials);
     let yours = yours.unwrap_or_else(|| Candidate::new("usual", search.yours()));
@@ -72,12 +66,12 @@ pub(crate) fn run(arguments: args::Tune, matches: Option<&ArgMatches>) -> Result
 }
 
 /// The policy that was named, if one was.
-fn yours(flags: &PolicyFlags, matches: &[ArgMatches]) -> Result<Option<Candidate>, Failure> {
+fn yours(flags: &PolicyFlags, matches: Option<&ArgMatches>) -> Result<Option<Candidate>, Failure> {
     let is_named = !(flags.with.is_empty() && flags.policy.is_empty() && flags.preset.is_empty());
     if !is_named && flags.overlay().is_empty() {
         return Ok(None);
     }
-    let mut all = policies(flags, matches.first())?.into_iter();
+    let mut all = policies(flags, matches)?.into_iter();
     match (all.next(), all.next()) {
         (Some(only), None) => Ok(Some(only)),
         _ => Err(Failure::from("tune compares with one policy; name one, as in FILE#NAME")),

@@ -159,13 +159,13 @@ pub(crate) struct SettingFlags {
     #[arg(long, value_name = "SHARE", value_parser = value::share, allow_hyphen_values = true)]
     pub(crate) budget: Option<Share>,
     /// outage, layers: how many retries a full budget holds [default: 100]
-    #[arg(long, value_name = "N", value_parser = value::number, allow_hyphen_values = true, requires = "budget")]
+    #[arg(long, value_name = "N", value_parser = value::number, allow_hyphen_values = true)]
     pub(crate) budget_burst: Option<f64>,
     /// outage: a circuit breaker that opens after so many failures in a row
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) breaker: Option<u32>,
     /// outage: how long an open breaker waits before it lets one through [default: 30s]
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true, requires = "breaker")]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
     pub(crate) breaker_recovery: Option<Duration>,
     /// outage: processes, each with a budget and a breaker of its own [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]

@@ -8,56 +8,79 @@
 //! assert = "recovers < 1min"
 //! ```
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use toml::de::{DeTable, DeValue};
 
-use crate::args::PolicyFlags;
 use crate::draw::Lines;
 use crate::output::Failure;
 use crate::source::Source;
 
-/// The flags of a verb as they are in a file, with those of the command line over them; and the
-/// flags in which the policies stand.
+/// The flags of a verb, wherever they were written.
 pub(crate) struct Written<A> {
     pub(crate) arguments: A,
-    pub(crate) matches: Vec<ArgMatches>,
+    /// The same as clap has them; the policies are found by their places here.
+    pub(crate) matches: Option<ArgMatches>,
 }
 
-/// What a verb has to give so that its flags can come from a file.
-pub(crate) trait FromFile: Args + FromArgMatches {
-    fn policy(&mut self) -> &mut PolicyFlags;
-}
+/// Flags that say the same in other words: one of them on the command line takes the place of all
+/// of them in the file.
+const INSTEAD: [&[&str]; 2] = [&["with", "policy", "preset"], &["attempts", "retries"]];
 
-/// Reads the file, and lays the flags of the command line over it. Policies of the command line
-/// take the place of those in the file.
-pub(crate) fn read<A: FromFile>(path: &str, over: &ArgMatches) -> Result<Written<A>, Failure> {
+/// Reads the file, and lays the flags of the command line over it.
+pub(crate) fn read<A: Args + FromArgMatches>(
+    path: &str,
+    over: &ArgMatches,
+) -> Result<Written<A>, Failure> {
     let source = Source::open(path, None)?;
-    let words = words(&source)?;
     let command =
         A::augment_args(Command::new(path.to_owned()).no_binary_name(true)).disable_help_flag(true);
-    let matches = command
-        .try_get_matches_from(words)
-        .map_err(|error| Failure::Message(format!("{path}: {}", why(&error))))?;
+    let given: Vec<&Arg> = command.get_opts().filter(|flag| is_given(flag, over)).collect();
+    let is_replaced = |name: &str| {
+        let says = |flag: &&Arg| flag.get_long() == Some(name);
+        let same = INSTEAD.iter().find(|same| same.contains(&name));
+        let says_the_same = |flag: &&Arg| {
+            same.is_some_and(|same| flag.get_long().is_some_and(|long| same.contains(&long)))
+        };
+        given.iter().any(|flag| says(flag) || says_the_same(flag))
+    };
+    let mut words = words(&source, is_replaced)?;
+    words.extend(as_words(&given, over));
     let refused = |error: clap::Error| Failure::Message(format!("{path}: {}", why(&error)));
-    let mut arguments = A::from_arg_matches(&matches).map_err(refused)?;
-    let named_over = ["with", "policy", "preset"].iter().any(|id| over.contains_id(id));
-    if named_over {
-        let policy = arguments.policy();
-        (policy.with, policy.policy, policy.preset) = Default::default();
-    }
-    let scenario = over.clone();
-    arguments.update_from_arg_matches(&scenario).map_err(refused)?;
-    // The policies are found by their places in the flags that name them.
-    let matches =
-        if named_over { vec![over.clone(), matches] } else { vec![matches, over.clone()] };
-    Ok(Written { arguments, matches })
+    let matches = command.clone().try_get_matches_from(words).map_err(refused)?;
+    let arguments = A::from_arg_matches(&matches).map_err(refused)?;
+    Ok(Written { arguments, matches: Some(matches) })
 }
 
-/// The file as words of a command line.
-fn words(source: &Source) -> Result<Vec<String>, Failure> {
+fn is_given(flag: &Arg, over: &ArgMatches) -> bool {
+    over.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine)
+}
+
+/// Flags as they were given, in that order: it is the order of policies.
+fn as_words(flags: &[&Arg], over: &ArgMatches) -> impl Iterator<Item = OsString> {
+    let mut words = Vec::new();
+    for flag in flags {
+        let id = flag.get_id().as_str();
+        let name = OsString::from(format!("--{}", flag.get_long().unwrap_or_default()));
+        let places = over.indices_of(id).into_iter().flatten();
+        if flag.get_action().takes_values() {
+            let values = over.get_raw(id).into_iter().flatten();
+            let word = |value| [name.as_os_str(), "=".as_ref(), value].into_iter().collect();
+            words.extend(places.zip(values.map(word)));
+        } else {
+            words.extend(places.map(|place| (place, name.clone())));
+        }
+    }
+    words.sort_by_key(|(place, _)| *place);
+    words.into_iter().map(|(_, word)| word)
+}
+
+/// The file as words of a command line, without the flags that are replaced.
+fn words(source: &Source, is_replaced: impl Fn(&str) -> bool) -> Result<Vec<OsString>, Failure> {
     let lines = Lines::new(&source.text);
     let at = |place: usize| lines.position(place).line;
     let table = DeTable::parse(&source.text).map_err(|error| {
@@ -67,7 +90,7 @@ fn words(source: &Source) -> Result<Vec<String>, Failure> {
     })?;
     let folder = Path::new(&source.name).parent().unwrap_or(Path::new(""));
     let mut scenario = None;
-    let mut words = Vec::new();
+    let mut words: Vec<OsString> = Vec::new();
     let mut entries: Vec<_> = table.get_ref().iter().collect();
     // The order of policies is that of the text.
     entries.sort_by_key(|(key, _)| key.span().start);
@@ -75,27 +98,27 @@ fn words(source: &Source) -> Result<Vec<String>, Failure> {
         let (name, line) = (key.get_ref().replace('_', "-"), at(key.span().start));
         let wrong = |what: &str| Failure::Message(format!("{}:{line}: {name} {what}", source.name));
         for value in one_or_many(value.get_ref()) {
-            match (name.as_str(), value) {
-                ("scenario", DeValue::String(text)) => scenario = Some(text.to_string()),
+            let word = match (name.as_str(), value) {
+                ("scenario", DeValue::String(text)) => {
+                    scenario = Some(OsString::from(&**text));
+                    continue;
+                }
                 ("scenario", _) => return Err(wrong("is the name of one, such as \"outage\"")),
-                (_, DeValue::Boolean(true)) => words.push(format!("--{name}")),
-                (_, DeValue::Boolean(false)) => {}
-                (_, DeValue::String(text)) => {
-                    let beside = name == "policy" && !text.starts_with('-');
-                    let text = if beside {
-                        folder.join(&**text).to_string_lossy().into_owned()
-                    } else {
-                        text.to_string()
-                    };
-                    words.push(format!("--{name}={text}"));
+                (_, DeValue::Boolean(true)) => format!("--{name}").into(),
+                (_, DeValue::Boolean(false)) => continue,
+                ("policy", DeValue::String(text)) if !text.starts_with('-') => {
+                    let beside = folder.join(&**text);
+                    [OsString::from("--policy="), beside.into()].into_iter().collect()
                 }
-                (_, DeValue::Integer(number)) => {
-                    words.push(format!("--{name}={}", number.as_str()))
-                }
-                (_, DeValue::Float(number)) => words.push(format!("--{name}={}", number.as_str())),
+                (_, DeValue::String(text)) => format!("--{name}={text}").into(),
+                (_, DeValue::Integer(number)) => format!("--{name}={number}").into(),
+                (_, DeValue::Float(number)) => format!("--{name}={number}").into(),
                 _ => {
                     return Err(wrong("takes a text, a number, true or false, or a list of texts"));
                 }
+            };
+            if !is_replaced(&name) {
+                words.push(word);
             }
         }
     }

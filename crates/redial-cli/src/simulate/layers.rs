@@ -10,6 +10,7 @@ use super::outcome::{Measure, Unit, Value, amount, table};
 use super::{Candidate, Found, Ran, Trials, each, tried};
 use crate::args::SettingFlags;
 use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Style};
+use crate::output::Failure;
 
 /// How many layers, over what.
 #[derive(Clone, Debug)]
@@ -41,14 +42,14 @@ const SHOWN: [(usize, &str); 6] = [
 ];
 
 impl Setting {
-    pub(crate) fn new(flags: &SettingFlags) -> Self {
-        Self {
+    pub(crate) fn new(flags: &SettingFlags) -> Result<Self, Failure> {
+        Ok(Self {
             depth: flags.depth.unwrap_or(3),
             errors: flags.errors.map_or(1.0, |share| share.0),
-            budget: Tokens::new(flags),
+            budget: Tokens::new(flags)?,
             calls: flags.calls.unwrap_or(1000),
             attempt_time: flags.attempt_time.unwrap_or(Duration::from_millis(10)),
-        }
+        })
     }
 
     fn scenario(&self) -> Layers {

@@ -40,9 +40,11 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    pub(super) fn new(flags: &SettingFlags) -> Option<Self> {
-        let burst = flags.budget_burst.unwrap_or(100.0);
-        flags.budget.map(|share| Self { share: share.0, burst })
+    pub(super) fn new(flags: &SettingFlags) -> Result<Option<Self>, Failure> {
+        let Some(share) = flags.budget else {
+            return needless("budget-burst", "budget", flags.budget_burst.is_some());
+        };
+        Ok(Some(Self { share: share.0, burst: flags.budget_burst.unwrap_or(100.0) }))
     }
 
     pub(super) fn builder(self) -> BudgetBuilder {
@@ -51,6 +53,15 @@ impl Tokens {
 
     pub(super) fn json(self) -> Json {
         json!({ "share": self.share, "burst": self.burst })
+    }
+}
+
+/// What is said about something that is not there. Not left to clap, which would not see that it is
+/// there in a file.
+fn needless<T>(flag: &str, of: &str, is_given: bool) -> Result<Option<T>, Failure> {
+    match is_given {
+        true => Err(Failure::Message(format!("--{flag} needs --{of}"))),
+        false => Ok(None),
     }
 }
 
@@ -93,6 +104,10 @@ impl Setting {
             )));
         };
         let recovery = flags.breaker_recovery.unwrap_or(Duration::from_secs(30));
+        let breaker = match flags.breaker {
+            Some(failures) => Some((failures, recovery)),
+            None => needless("breaker-recovery", "breaker", flags.breaker_recovery.is_some())?,
+        };
         Ok(Self {
             rate,
             capacity,
@@ -105,8 +120,8 @@ impl Setting {
             service: flags.service.unwrap_or(Service::Exponential),
             arrivals: flags.arrivals.unwrap_or(Arrivals::Poisson),
             errors: flags.errors.map_or(0.0, |share| share.0),
-            budget: Tokens::new(flags),
-            breaker: flags.breaker.map(|failures| (failures, recovery)),
+            budget: Tokens::new(flags)?,
+            breaker,
             processes: flags.processes.unwrap_or(1),
         })
     }
