@@ -1,0 +1,221 @@
+//! What results are written as: numbers for spreadsheets, pictures, pages.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+use quick_xml::events::Event;
+use serde_json::Value;
+
+use crate::{
+    ENDLESS, folder, in_folder, json, parsed, redial, refused, simulate, stderr, stdout, words,
+};
+
+const TWO: &str = "contention --clients 2,5 --trials 3 --with 'attempts: 9, delay: 5ms, \
+    backoff: exponential' --with 'attempts: 2'";
+
+/// The rows of a file as spreadsheets read it.
+fn rows(csv: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut cell, mut is_quoted) = (vec![], vec![], String::new(), false);
+    let mut characters = csv.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' if is_quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                cell.push('"');
+            }
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => row.push(std::mem::take(&mut cell)),
+            '\n' if !is_quoted => {
+                row.push(std::mem::take(&mut cell));
+                rows.push(std::mem::take(&mut row));
+            }
+            other => cell.push(other),
+        }
+    }
+    assert!(row.is_empty() && cell.is_empty() && !is_quoted, "the last line is not whole: {csv}");
+    rows
+}
+
+#[test]
+fn a_spreadsheet_has_the_numbers_of_the_json() {
+    let output = simulate(&format!("{TWO} --csv -"));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let rows = rows(stdout(&output));
+    let (header, rows) = rows.split_first().unwrap();
+    assert_eq!(
+        header.join(" "),
+        "policy clients trials calls.mean calls.ci95 time_ms.mean time_ms.ci95 committed.mean \
+         committed.ci95 all_committed attempts.mean attempts.ci95",
+    );
+    let found = json(TWO);
+    let results = found["results"].as_array().unwrap();
+    assert_eq!(rows.len(), results.len());
+    for (row, result) in rows.iter().zip(results) {
+        assert_eq!(row.len(), header.len());
+        for (name, cell) in header.iter().zip(row) {
+            let value = result.pointer(&format!("/{}", name.replace('.', "/"))).unwrap();
+            match value {
+                Value::String(text) => assert_eq!(cell, text),
+                number => assert_eq!(cell.parse::<f64>().ok(), number.as_f64(), "{name}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_there_is_none_of_is_an_empty_cell() {
+    let output = simulate("wave --clients 5 --trials 2 -n 1 --csv -");
+    let rows = rows(stdout(&output));
+    let place = rows[0].iter().position(|name| name == "back_p50_s").unwrap();
+    assert_eq!(rows[1][place], "");
+    let rows = self::rows(stdout(&simulate(&format!("{ENDLESS} --csv -"))));
+    assert_eq!(rows[0], ["policy", "clients", "trials", "cut"]);
+    assert!(rows[1][3].contains("was cut at the bound on time"), "{rows:?}");
+}
+
+/// Panics where it is no XML.
+fn well_formed(text: &str) -> usize {
+    let mut reader = quick_xml::Reader::from_str(text);
+    reader.config_mut().check_end_names = true;
+    let mut elements = 0;
+    let mut depth = 0_i32;
+    loop {
+        match reader.read_event().unwrap_or_else(|error| panic!("{error}: {text}")) {
+            Event::Eof => break,
+            Event::Start(_) => (elements, depth) = (elements + 1, depth + 1),
+            Event::Empty(_) => elements += 1,
+            Event::End(_) => depth -= 1,
+            _ => {}
+        }
+    }
+    assert_eq!(depth, 0, "{text}");
+    elements
+}
+
+#[test]
+fn pictures_and_pages_are_written() {
+    for line in [
+        TWO,
+        "outage --rate 50 --capacity 60 --trials 2 --after 20s",
+        "wave --clients 20 --trials 2",
+        "layers --calls 5 --trials 2",
+    ] {
+        let folder = folder(&[]);
+        let all = format!("simulate {line} --svg s.svg --html h.html --csv c.csv --json");
+        let output = in_folder(folder.path(), &all);
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
+        assert!(parsed(&output)["results"].is_array());
+        let [svg, html, csv] =
+            ["s.svg", "h.html", "c.csv"].map(|name| fs::read_to_string(folder.path().join(name)));
+        let svg = svg.unwrap();
+        assert!(svg.starts_with("<svg") && well_formed(&svg) > 20, "{line}: {svg}");
+        let html = html.unwrap();
+        assert!(html.starts_with("<!doctype html>"), "{line}: {html}");
+        assert!(html.trim_end().ends_with("</html>"), "{line}: {html}");
+        assert!(html.contains("<svg") && html.contains("<table"), "{line}: {html}");
+        assert!(html.contains(&format!("redial simulate {}", &line[..4])), "{line}: {html}");
+        for outside in ["http://", "https://", "src=", "@import"] {
+            let own = html.replace("http://www.w3.org/", "");
+            assert!(!own.contains(outside), "{line}: {outside}");
+        }
+        assert_eq!(
+            rows(&csv.unwrap()).len(),
+            1 + parsed(&output)["results"].as_array().unwrap().len()
+        );
+    }
+}
+
+#[test]
+fn a_picture_on_standard_output_is_alone_there() {
+    let output = simulate(&format!("{TWO} --svg -"));
+    well_formed(stdout(&output));
+    assert!(stdout(&output).trim_end().ends_with("</svg>"));
+    let output = simulate(&format!("{TWO} --html -"));
+    assert!(stdout(&output).trim_end().ends_with("</html>"));
+}
+
+#[test]
+fn standard_output_holds_one_of_them() {
+    let outputs = ["--json", "--csv -", "--svg -", "--html -"];
+    for (place, one) in outputs.iter().enumerate() {
+        for other in &outputs[place + 1..] {
+            for verb in ["simulate", "tune"] {
+                refused(
+                    &format!("{verb} contention {one} {other}"),
+                    "standard output holds one of",
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_125_and_leaves_nothing() {
+    let folder = folder(&[("page", "as it was")]);
+    for flag in ["csv", "svg", "html"] {
+        let line = format!("simulate wave --clients 5 --trials 2 --{flag} absent/result");
+        let output = in_folder(folder.path(), &line);
+        assert_eq!(output.status.code(), Some(125), "{flag}");
+        assert!(stderr(&output).contains("cannot write absent/result"), "{}", stderr(&output));
+        assert_eq!(stdout(&output), "", "{flag}");
+        let line = format!("simulate wave --clients 5 --trials 2 --{flag} page/result");
+        assert_eq!(in_folder(folder.path(), &line).status.code(), Some(125), "{flag}");
+    }
+    let left: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
+    assert_eq!(left, ["page"]);
+    assert_eq!(fs::read_to_string(folder.path().join("page")).unwrap(), "as it was");
+}
+
+#[test]
+fn there_is_no_picture_of_nothing() {
+    for line in [ENDLESS, "layers --trials 1 --attempt-time 1000000000s"] {
+        let folder = folder(&[]);
+        let output = in_folder(folder.path(), &format!("simulate {line} --svg s.svg"));
+        assert_eq!(output.status.code(), Some(125), "{line}: {}", stderr(&output));
+        assert!(stderr(&output).contains("there is nothing to draw"), "{line}");
+        assert!(!folder.path().join("s.svg").exists(), "{line}");
+        // A page has the reasons, too.
+        let output = in_folder(folder.path(), &format!("simulate {line} --html h.html"));
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
+        let page = fs::read_to_string(folder.path().join("h.html")).unwrap();
+        assert!(page.contains("was cut at the bound on time"), "{line}: {page}");
+    }
+}
+
+#[test]
+fn who_reads_one_line_and_leaves_is_no_error() {
+    for line in
+        ["simulate layers --calls 5 --trials 2", "simulate layers --calls 5 --trials 2 --json"]
+    {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_redial"))
+            .args(words(line))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The reader is gone before the first byte is written.
+        drop(child.stdout.take());
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""), "{line}");
+    }
+    let mut child = Command::new(env!("CARGO_BIN_EXE_redial"))
+        .args(words("simulate layers --calls 5 --trials 2"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.starts_with("With this policy"), "{first}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn nothing_is_said_on_standard_error_where_nobody_waits() {
+    let output = redial("simulate layers --calls 5 --trials 2");
+    assert_eq!(stderr(&output), "");
+}
