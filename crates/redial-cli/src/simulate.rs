@@ -27,7 +27,7 @@ use self::study::{Compared, Study};
 use crate::args::{self, ExperimentFlags, OutputFlags, PolicyFlags, SettingFlags};
 use crate::chart::{Figure, Table};
 use crate::choose::{Chosen, chosen};
-use crate::output::{Failure, count, print, width, write_file};
+use crate::output::{Failure, count, print, print_error, width, write_file};
 
 /// The exit code where an assertion does not hold.
 const DOES_NOT_HOLD: u8 = 1;
@@ -61,10 +61,7 @@ pub(crate) fn run(arguments: args::Simulate, matches: Option<&ArgMatches>) -> Re
         answers: Vec::new(),
     };
     study.answers = assertions.iter().map(|one| one.answer(&study.outcomes)).collect();
-    say(&study, &arguments.output)?;
-    if is_interrupted {
-        die_of_interrupt();
-    }
+    say(&study, &arguments.output, is_interrupted)?;
     let holds = study.answers.iter().all(|answer| answer.holds);
     Ok(if holds { 0 } else { DOES_NOT_HOLD })
 }
@@ -134,8 +131,24 @@ pub(crate) fn one_on_stdout(output: &OutputFlags) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Says what has been found out; and then dies of Ctrl-C if that is why no more has.
+pub(crate) fn say(
+    study: &Study,
+    output: &OutputFlags,
+    is_interrupted: bool,
+) -> Result<(), Failure> {
+    let written = write(study, output);
+    if is_interrupted {
+        if let Err(Failure::Message(message)) = &written {
+            print_error(message);
+        }
+        die_of_interrupt();
+    }
+    written
+}
+
 /// Writes what was asked for; what was not asked for as a file is for the terminal.
-pub(crate) fn say(study: &Study, output: &OutputFlags) -> Result<(), Failure> {
+fn write(study: &Study, output: &OutputFlags) -> Result<(), Failure> {
     let command: Vec<_> = std::env::args().skip(1).collect();
     let command = format!("redial {}", crate::shell::command(&command));
     if let Some(path) = &output.csv {

@@ -11,7 +11,7 @@ use crate::output::Failure;
 use crate::simulate::contention::{self, Setting};
 use crate::simulate::file::Written;
 use crate::simulate::outcome::{Unit, amount};
-use crate::simulate::progress::{Watched, die_of_interrupt, watched};
+use crate::simulate::progress::{Watched, watched};
 use crate::simulate::study::Study;
 use crate::simulate::{
     Candidate, Kind, Ran, Trials, one_on_stdout, policies, refuse_others, say, tried, written,
@@ -58,10 +58,7 @@ pub(crate) fn run(arguments: args::Tune, matches: Option<&ArgMatches>) -> Result
     let (found, ran, both) =
         result.map_err(|invalid: Invalid| Failure::Message(format!("--{invalid}")))?;
     let study = study(&setting, &trials, &found, ran, both, is_interrupted);
-    say(&study, &arguments.output)?;
-    if is_interrupted {
-        die_of_interrupt();
-    }
+    say(&study, &arguments.output, is_interrupted)?;
     Ok(0)
 }
 
@@ -118,12 +115,13 @@ fn study(
     both: [Candidate; 2],
     is_interrupted: bool,
 ) -> Study {
-    let mut notes = vec![format!(
-        "{} policies were tried. Numbers above are of {TRIALS} trials for each crowd, with other random numbers than those of the search.",
-        found.tried,
-    )];
+    let mut notes = vec![format!("{} policies were tried.", found.tried)];
     if !found.is_complete || is_interrupted {
         notes.insert(0, "Stopped by Ctrl-C: this is the best that is known.".into());
+    } else {
+        notes.push(format!(
+            "Numbers above are of {TRIALS} trials for each crowd, with other random numbers than those of the search.",
+        ));
     }
     let mut scenario = setting.json();
     scenario["seed"] = trials.seed.into();
@@ -165,6 +163,9 @@ fn lead(
     found: &Found,
     outcomes: &[crate::simulate::outcome::Outcome],
 ) -> Vec<String> {
+    if found.tried == 0 {
+        return vec!["No policy was tried before it was stopped.".into()];
+    }
     let clause = found.winner.policy.to_string();
     if found.winner.policy == found.yours.policy {
         return vec!["Nothing was found that is better than your policy.".into(), clause];
@@ -184,13 +185,13 @@ fn lead(
         let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
         (least, ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max))
     };
-    let mut lead = vec![
-        format!("Best of {} policies for {crowds}:", found.tried),
-        clause,
-        format!("Against yours: {}, {}.", change(ratio(0), "calls"), change(ratio(1), "time")),
-    ];
-    let (least, most) = ratio(2);
-    if (least, most) != (1.0, 1.0) {
+    let mut lead = vec![format!("Best of {} policies for {crowds}:", found.tried), clause];
+    let is_measured = outcomes.iter().any(|one| one.values.is_ok());
+    if is_measured {
+        let (calls, time) = (change(ratio(0), "calls"), change(ratio(1), "time"));
+        lead.push(format!("Against yours: {calls}, {time}."));
+    }
+    if is_measured && ratio(2) != (1.0, 1.0) {
         let share = |policy: usize| {
             let all = outcomes.iter().filter(|one| one.policy == policy);
             let worst = all.filter_map(|one| Some(one.values.as_ref().ok()?[2].number()));
