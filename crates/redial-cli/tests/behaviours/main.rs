@@ -1,4 +1,4 @@
-//! What `redial run` does to processes: real processes, real terminals, real signals.
+//! What redial does to processes and terminals: real processes, real terminals, real signals.
 //!
 //! The fourteen checks of [`fourteen`] are told which tool to run, so that the same checks that the tests ask of redial
 //! make the table of `scripts/behaviours`, which holds redial beside the other tools that are installed.
@@ -9,6 +9,7 @@ mod events;
 mod fourteen;
 mod jobs;
 mod kernel;
+mod long_work;
 mod processes;
 mod side_by_side;
 mod signals;
