@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: args::Tune, matches: Option<&ArgMatches>) -> Result
     let yours = yours(&arguments.policy, matches.as_ref())?;
     let trials = Trials::new(&arguments.experiment, None);
     let search = search(&setting, &arguments, yours.as_ref(), &trials);
-    let yours = yours.unwrap_or_else(|| Candidate::new("usual", search.yours()));
+    let yours = yours.unwrap_or_else(|| Candidate::new("yours", search.yours()));
 
     let last = 2 * u64::from(TRIALS) * setting.clients.len() as u64;
     let all = search.trials() + last;
@@ -256,7 +256,8 @@ fn front_table(found: &Found) -> Table {
     let is_yours = |tried: &Tried| tried.policy == found.yours.policy;
     let yours = (!found.front.iter().any(is_yours)).then_some(&found.yours);
     Table {
-        caption: "Work and time as multiples of yours; no policy that was tried betters one of these in both".into(),
+        caption: "The best that were found, as multiples of yours on average over the crowds"
+            .into(),
         header: ["", "calls", "time", "succeed", "policy"].map(String::from).to_vec(),
         rows: shown.chain(yours).map(row).collect(),
     }

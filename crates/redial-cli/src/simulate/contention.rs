@@ -248,6 +248,9 @@ impl Found<'_> {
 
     fn figures(&self) -> Vec<Figure> {
         let mut figures = Vec::new();
+        if self.crowds.iter().all(|crowd| crowd.results().is_none()) {
+            return figures;
+        }
         if self.setting.clients.len() > 1 {
             figures.push(
                 self.against_clients("Work", "calls", |all| (all.calls.mean, all.calls.ci95)),
@@ -337,9 +340,9 @@ fn headline(results: &[Results], clients: u32) -> String {
     };
     let calls = |results: &Results| amount(results.calls.mean, 0.0, Unit::Count);
     let time = |results: &Results| amount(results.time_ms.mean, 0.0, Unit::Milliseconds);
-    let crowd = match clients {
-        1 => "One client".into(),
-        _ => format!("{clients} clients"),
+    let (crowd, need) = match clients {
+        1 => ("One client".into(), "needs"),
+        _ => (format!("{clients} clients"), "need"),
     };
     let most = results.iter().map(|one| one.committed.mean).fold(0.0, f64::max);
     if let Some(best) = results.iter().position(|one| one.committed.mean == most).filter(|_| {
@@ -356,20 +359,20 @@ fn headline(results: &[Results], clients: u32) -> String {
     }
     match (least(|one| one.calls.mean), least(|one| one.time_ms.mean)) {
         (Some((_, only)), _) if results.len() == 1 => {
-            format!(
-                "{crowd} need {} calls, and {} until the last is done.",
-                calls(only),
-                time(only)
-            )
+            let calls = match only.calls.mean {
+                1.0 => "1 call".into(),
+                _ => format!("{} calls", calls(only)),
+            };
+            format!("{crowd} {need} {calls}, and {} until the last is done.", time(only))
         }
         (Some((work, least)), Some((quickest, _))) if work == quickest => format!(
-            "{crowd} need the fewest calls ({}) and the least time ({}) with policy {}.",
+            "{crowd} {need} the fewest calls ({}) and the least time ({}) with policy {}.",
             calls(least),
             time(least),
             work + 1,
         ),
         (Some((work, least)), Some((quickest, soonest))) => format!(
-            "{crowd} need the fewest calls with policy {} ({}, in {}) and the least time with policy {} ({}, with {} calls).",
+            "{crowd} {need} the fewest calls with policy {} ({}, in {}) and the least time with policy {} ({}, with {} calls).",
             work + 1,
             calls(least),
             time(least),

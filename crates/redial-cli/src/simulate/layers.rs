@@ -96,10 +96,16 @@ impl Setting {
     fn lead(&self, found: &[Found<LayersResults>], policies: usize) -> Vec<String> {
         let sentence = |one: &Found<LayersResults>| {
             let name = one.called(policies);
+            let layers = match self.depth {
+                1 => "at one layer".into(),
+                depth => format!("at each of {depth} layers"),
+            };
+            let attempts = match one.results.amplification.mean {
+                1.0 => "one attempt".into(),
+                attempts => format!("{} attempts", amount(attempts, 0.0, Unit::Count)),
+            };
             format!(
-                "With {name} at each of {} layers, one call becomes {} attempts at the bottom ({} at worst); {} of the calls succeed.",
-                self.depth,
-                amount(one.results.amplification.mean, 0.0, Unit::Count),
+                "With {name} {layers}, one call becomes {attempts} at the bottom ({} at worst); {} of the calls succeed.",
                 amount(one.results.worst as f64, 0.0, Unit::Count),
                 amount(one.results.succeeded.mean, 0.0, Unit::Share),
             )

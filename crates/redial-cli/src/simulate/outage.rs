@@ -92,6 +92,10 @@ const SHOWN: [(usize, &str); 8] = [
     (11, "99% of those caught"),
 ];
 
+/// As many windows as these are looked at in a trial, and in all trials together.
+const WINDOWS: u64 = 10_000;
+const WINDOWS_OF_ALL: u64 = 1_000_000;
+
 /// What clients wait for an answer where their policy does not say.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -126,7 +130,14 @@ impl Setting {
         })
     }
 
-    fn scenario(&self, timeout: Option<Duration>) -> Outage {
+    /// A second, unless that made too many windows to be kept or to be drawn.
+    fn window(&self, trials: u32) -> Duration {
+        let whole = self.before.saturating_add(self.down).saturating_add(self.after).as_secs();
+        let seconds = (whole / WINDOWS).max(whole.saturating_mul(trials.into()) / WINDOWS_OF_ALL);
+        Duration::from_secs(seconds + 1)
+    }
+
+    fn scenario(&self, timeout: Option<Duration>, trials: u32) -> Outage {
         let breaker = |(failures, recovery)| -> BreakerBuilder {
             Breaker::builder().failures(failures).recovery(recovery)
         };
@@ -150,6 +161,7 @@ impl Setting {
             .breaker(self.breaker.map(breaker))
             .processes(self.processes)
             .timeout(timeout.unwrap_or(TIMEOUT))
+            .window(self.window(trials))
     }
 
     pub(crate) fn title(&self) -> String {
@@ -190,7 +202,8 @@ impl Setting {
 
     pub(crate) fn run(&self, policies: &[Candidate], trials: &Trials) -> Result<Ran, Invalid> {
         let run = |candidate: &Candidate| {
-            let run = tried!(self.scenario(candidate.timeout), trials).run(&candidate.policy)?;
+            let run = tried!(self.scenario(candidate.timeout, trials.count.unwrap_or(20)), trials)
+                .run(&candidate.policy)?;
             Ok((run.trials().len(), run.results()))
         };
         let (outcomes, found) = each(policies, run, values)?;

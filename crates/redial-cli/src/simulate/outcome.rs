@@ -1,9 +1,12 @@
 //! What policies came to: numbers with names, the same for tables, programs and assertions.
 
+use std::time::Duration;
+
 use redial_sim::Estimate;
 use serde_json::{Map, json};
 
 use crate::chart::{Table, number};
+use crate::duration::human;
 
 /// What a number is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +150,9 @@ pub(crate) fn table(
     }
 }
 
+/// As many seconds as these are said in days and years: no one knows megaseconds.
+const LONG: f64 = 1e6;
+
 /// An amount as people say it, and how sure that is: `796 ±1.2`, `4.86s ±0.05s`, `12.5% ±0.4%`.
 pub(crate) fn amount(mean: f64, error: f64, unit: Unit) -> String {
     let (scale, sign) = match unit {
@@ -163,6 +169,9 @@ pub(crate) fn amount(mean: f64, error: f64, unit: Unit) -> String {
         return "–".into();
     }
     let (mean, error) = (mean * scale, error * scale);
+    if sign == "s" && mean >= LONG {
+        return human(Duration::try_from_secs_f64(mean).unwrap_or(Duration::MAX));
+    }
     if !(error > 0.0 && error.is_finite()) {
         return format!("{}{sign}", number::plain(mean));
     }
@@ -185,6 +194,7 @@ mod tests {
         assert_eq!(words(1.0, 0.0, Unit::Share), "100%");
         assert_eq!(words(64.0, 0.0, Unit::Times), "64x");
         assert_eq!(words(559.4, f64::INFINITY, Unit::PerSecond), "559/s");
+        assert_eq!(words(846_842_017_000.0, 9.0, Unit::Milliseconds), "26.8 years");
         assert_eq!(words(f64::NAN, 0.0, Unit::Count), "–");
     }
 

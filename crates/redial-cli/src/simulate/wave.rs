@@ -98,13 +98,13 @@ impl Setting {
             if results.peak.mean == 0.0 {
                 return format!("With {name} nobody comes back.");
             }
-            let back = self.down.map(|_| {
-                let share = amount(results.back.mean, 0.0, Unit::Share);
-                let last = results.back_s.map_or(0.0, |back| back.last.mean);
-                format!(
+            let share = amount(results.back.mean, 0.0, Unit::Share);
+            let back = self.down.map(|_| match &results.back_s {
+                None => " Nobody succeeds in the end.".into(),
+                Some(back) => format!(
                     " {share} succeed in the end, the last after {}.",
-                    amount(last, 0.0, Unit::Seconds)
-                )
+                    amount(back.last.mean, 0.0, Unit::Seconds)
+                ),
             });
             format!(
                 "With {name} up to {} of {} clients come back within the same {window} ({}).{}",
