@@ -16,7 +16,7 @@ use std::time::Duration;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches};
 use redial_core::Policy;
-use redial_sim::Invalid;
+use redial_sim::{Estimate, Invalid};
 use serde_json::Value as Json;
 
 use self::assertion::Assertion;
@@ -266,21 +266,38 @@ impl<R> Found<R> {
     }
 }
 
+/// A run of any scenario.
+trait Simulated {
+    type Results;
+    type Cut: ToString;
+
+    /// How many trials came to an end.
+    fn ended(&self) -> usize;
+    fn outcome(&self) -> Result<Self::Results, Self::Cut>;
+    /// What it changes against the first policy's, by the keys of the measures.
+    fn against_first(&self, first: &Self) -> Option<Vec<(&'static str, Estimate)>>;
+}
+
 /// Runs every policy: all outcomes, and the results of those that came to an end.
-fn each<R, C: ToString>(
+fn each<S: Simulated>(
     policies: &[Candidate],
-    run: impl Fn(&Candidate) -> Result<(usize, Result<R, C>), Invalid>,
-    values: impl Fn(&R) -> Vec<outcome::Value>,
-) -> Result<(Vec<Outcome>, Vec<Found<R>>), Invalid> {
+    run: impl Fn(&Candidate) -> Result<S, Invalid>,
+    values: impl Fn(&S::Results) -> Vec<outcome::Value>,
+) -> Result<(Vec<Outcome>, Vec<Found<S::Results>>), Invalid> {
     let (mut outcomes, mut found) = (Vec::new(), Vec::new());
+    let mut first = None;
     for (place, candidate) in policies.iter().enumerate() {
-        let (trials, results) = run(candidate)?;
+        let run = run(candidate)?;
+        let results = run.outcome();
+        let change = first.as_ref().and_then(|first| run.against_first(first));
         outcomes.push(Outcome {
             policy: place,
             clients: None,
-            trials: trials as u32,
+            trials: run.ended() as u32,
             values: results.as_ref().map(&values).map_err(ToString::to_string),
+            against_first: change.unwrap_or_default(),
         });
+        first.get_or_insert(run);
         let name = candidate.named.label(place);
         found.extend(results.ok().map(|results| Found { place, name, results }));
     }

@@ -167,6 +167,7 @@ mod tests {
             clients: None,
             trials: 1,
             values: Ok(row.map(value).to_vec()),
+            against_first: Vec::new(),
         };
         rows.iter().map(outcome).collect()
     }
@@ -199,7 +200,13 @@ mod tests {
     #[test]
     fn nothing_holds_of_what_was_not_measured() {
         let assertion = Assertion::read("peak < 9x", &MEASURES).expect("an assertion");
-        let cut = Outcome { policy: 0, clients: None, trials: 0, values: Err("cut".into()) };
+        let cut = Outcome {
+            policy: 0,
+            clients: None,
+            trials: 0,
+            values: Err("cut".into()),
+            against_first: Vec::new(),
+        };
         assert!(!assertion.answer(&[cut]).holds);
         assert!(!assertion.answer(&[]).holds);
     }

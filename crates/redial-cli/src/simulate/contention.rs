@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use redial_sim::{Contention, Cut, Invalid, Latency, Results, Run};
+use redial_sim::{Contention, Cut, Estimate, Invalid, Latency, Results, Run};
 use serde_json::{Value as Json, json};
 
-use super::outcome::{Measure, Outcome, Unit, Value, amount, table};
+use super::outcome::{Measure, Outcome, Unit, Value, amount, changes, table};
 use super::study::Compared;
-use super::{Candidate, Ran, Trials, tried};
+use super::{Candidate, Ran, Simulated, Trials, each, tried};
 use crate::args::{Model, SettingFlags};
 use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Style, Table};
 
@@ -89,21 +89,23 @@ impl Setting {
 
     /// Runs every policy with every crowd.
     pub(crate) fn run(&self, policies: &[Candidate], trials: &Trials) -> Result<Ran, Invalid> {
-        let mut runs = Vec::new();
+        let mut crowds = Vec::new();
         for clients in &self.clients {
-            for (place, candidate) in policies.iter().enumerate() {
-                let scenario = tried!(self.scenario(*clients), trials);
-                runs.push(Crowd {
-                    policy: place,
-                    clients: *clients,
-                    run: scenario.run(&candidate.policy)?,
-                });
-            }
+            let run = |candidate: &Candidate| {
+                tried!(self.scenario(*clients), trials).run(&candidate.policy)
+            };
+            let (outcomes, found) = each(policies, run, values)?;
+            crowds.extend(outcomes.into_iter().map(|outcome| Crowd {
+                clients: *clients,
+                results:
+                    found.iter().find(|one| one.place == outcome.policy).map(|one| one.results),
+                outcome: Outcome { clients: Some(*clients), ..outcome },
+            }));
         }
         let named: Vec<_> = policies.iter().map(|candidate| &candidate.named).collect();
-        let found = Found { setting: self, policies: &named, crowds: &runs };
+        let found = Found { setting: self, policies: &named, crowds: &crowds };
         Ok(Ran {
-            outcomes: runs.iter().map(Crowd::outcome).collect(),
+            outcomes: crowds.iter().map(|crowd| crowd.outcome.clone()).collect(),
             lead: found.lead(),
             tables: found.tables(),
             figures: found.figures(),
@@ -113,29 +115,42 @@ impl Setting {
 
 /// One policy with one crowd.
 struct Crowd {
-    policy: usize,
     clients: u32,
-    run: Run,
+    outcome: Outcome,
+    results: Option<Results>,
 }
 
-impl Crowd {
-    fn results(&self) -> Option<Results> {
-        self.run.results().ok()
+impl Simulated for Run {
+    type Results = Results;
+    type Cut = Cut;
+
+    fn ended(&self) -> usize {
+        self.trials().len()
     }
 
-    fn outcome(&self) -> Outcome {
-        let values = self.run.results().map_err(|cut: Cut| cut.to_string()).map(|results| {
-            vec![
-                Value::Estimate(results.calls),
-                Value::Estimate(results.time_ms),
-                Value::Estimate(results.committed),
-                Value::Number(results.all_committed.mean),
-                Value::Estimate(results.attempts_per_client),
-            ]
-        });
-        let trials = self.run.trials().len() as u32;
-        Outcome { policy: self.policy, clients: Some(self.clients), trials, values }
+    fn outcome(&self) -> Result<Results, Cut> {
+        self.results()
     }
+
+    fn against_first(&self, first: &Self) -> Option<Vec<(&'static str, Estimate)>> {
+        let change = self.against(first)?;
+        Some(vec![
+            ("calls", change.calls),
+            ("time_ms", change.time_ms),
+            ("committed", change.committed),
+            ("attempts", change.attempts_per_client),
+        ])
+    }
+}
+
+fn values(results: &Results) -> Vec<Value> {
+    vec![
+        Value::Estimate(results.calls),
+        Value::Estimate(results.time_ms),
+        Value::Estimate(results.committed),
+        Value::Number(results.all_committed.mean),
+        Value::Estimate(results.attempts_per_client),
+    ]
 }
 
 /// All of them.
@@ -147,8 +162,8 @@ struct Found<'r> {
 
 impl Found<'_> {
     fn of(&self, policy: usize, clients: u32) -> Option<Results> {
-        let is_it = |crowd: &&Crowd| crowd.policy == policy && crowd.clients == clients;
-        self.crowds.iter().find(is_it).and_then(Crowd::results)
+        let is_it = |crowd: &&Crowd| crowd.outcome.policy == policy && crowd.clients == clients;
+        self.crowds.iter().find(is_it).and_then(|crowd| crowd.results)
     }
 
     /// With the largest crowd for which there is a result of each policy.
@@ -190,10 +205,21 @@ impl Found<'_> {
     }
 
     fn tables(&self) -> Vec<Table> {
-        match self.setting.clients.as_slice() {
+        let mut tables = match self.setting.clients.as_slice() {
             [clients] => vec![self.one_crowd(*clients)],
             _ => self.by_crowd(),
-        }
+        };
+        let most = self.setting.clients.last().copied().unwrap_or_default();
+        tables.extend(changes(&self.outcomes_of(most), MEASURES).map(|table| Table {
+            caption: format!("{}, with {most} clients", table.caption),
+            ..table
+        }));
+        tables
+    }
+
+    fn outcomes_of(&self, clients: u32) -> Vec<Outcome> {
+        let crowds = self.crowds.iter().filter(|crowd| crowd.clients == clients);
+        crowds.map(|crowd| crowd.outcome.clone()).collect()
     }
 
     fn one_crowd(&self, clients: u32) -> Table {
@@ -204,7 +230,7 @@ impl Found<'_> {
             (3, "trials in which all do"),
             (4, "attempts of each"),
         ];
-        let outcomes: Vec<_> = self.crowds.iter().map(Crowd::outcome).collect();
+        let outcomes = self.outcomes_of(clients);
         table(format!("With {clients} clients"), &outcomes, MEASURES, &shown)
     }
 
@@ -212,7 +238,7 @@ impl Found<'_> {
     fn by_crowd(&self) -> Vec<Table> {
         let is_telling = |measure: usize| {
             // That everybody succeeds is said once, in the first sentence.
-            let all = |crowd: &Crowd| crowd.results().is_none_or(|all| all.committed.mean >= 1.0);
+            let all = |crowd: &Crowd| crowd.results.is_none_or(|all| all.committed.mean >= 1.0);
             !matches!(measure, 2 | 3) || !self.crowds.iter().all(all)
         };
         let captions = [
@@ -229,8 +255,9 @@ impl Found<'_> {
         let numbers = (1..=self.policies.len()).map(|number| number.to_string());
         let row = |clients: &u32| {
             let cell = |policy: usize| {
-                let is_it = |crowd: &&Crowd| crowd.policy == policy && crowd.clients == *clients;
-                let values = self.crowds.iter().find(is_it).map(|crowd| crowd.outcome().values);
+                let is_it =
+                    |crowd: &&Crowd| crowd.outcome.policy == policy && crowd.clients == *clients;
+                let values = self.crowds.iter().find(is_it).map(|crowd| &crowd.outcome.values);
                 match values {
                     Some(Ok(values)) => values[measure].words(MEASURES[measure].unit),
                     _ => "cut".into(),
@@ -248,7 +275,7 @@ impl Found<'_> {
 
     fn figures(&self) -> Vec<Figure> {
         let mut figures = Vec::new();
-        if self.crowds.iter().all(|crowd| crowd.results().is_none()) {
+        if self.crowds.iter().all(|crowd| crowd.results.is_none()) {
             return figures;
         }
         if self.setting.clients.len() > 1 {
@@ -259,7 +286,7 @@ impl Found<'_> {
                 (all.time_ms.mean, all.time_ms.ci95)
             }));
             let gives_up =
-                |crowd: &Crowd| crowd.results().is_some_and(|all| all.committed.mean < 1.0);
+                |crowd: &Crowd| crowd.results.is_some_and(|all| all.committed.mean < 1.0);
             if self.crowds.iter().any(gives_up) {
                 figures.push(self.against_clients("Success", "clients that succeed, %", |all| {
                     (100.0 * all.committed.mean, 100.0 * all.committed.ci95)
@@ -277,7 +304,7 @@ impl Found<'_> {
         quantity: impl Fn(&Results) -> (f64, f64),
     ) -> Figure {
         let point = |crowd: &Crowd| {
-            let (y, error) = quantity(&crowd.results()?);
+            let (y, error) = quantity(&crowd.results?);
             Some(Point { x: crowd.clients.into(), y, error })
         };
         let series: Vec<_> = self.series(point, Style::Line).collect();
@@ -300,7 +327,7 @@ impl Found<'_> {
     fn work_and_time(&self) -> Figure {
         let most = self.setting.clients.last().copied().unwrap_or_default();
         let point = |crowd: &Crowd| {
-            let results = crowd.results().filter(|_| crowd.clients == most)?;
+            let results = crowd.results.filter(|_| crowd.clients == most)?;
             Some(Point { x: results.calls.mean, y: results.time_ms.mean, error: 0.0 })
         };
         Figure::Chart(Chart {
@@ -321,7 +348,11 @@ impl Found<'_> {
         style: Style,
     ) -> impl Iterator<Item = Series> {
         let of = move |policy: usize| {
-            self.crowds.iter().filter(|crowd| crowd.policy == policy).filter_map(&point).collect()
+            self.crowds
+                .iter()
+                .filter(|crowd| crowd.outcome.policy == policy)
+                .filter_map(&point)
+                .collect()
         };
         let points: Vec<Vec<Point>> = (0..self.policies.len()).map(of).collect();
         points.into_iter().enumerate().map(move |(place, points)| Series {

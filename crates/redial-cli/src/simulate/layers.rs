@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use redial_sim::{Invalid, Layers, LayersResults};
+use redial_sim::{CutShort, Estimate, Invalid, Layers, LayersResults, LayersRun};
 use serde_json::{Value as Json, json};
 
 use super::outage::Tokens;
-use super::outcome::{Measure, Unit, Value, amount, table};
-use super::{Candidate, Found, Ran, Trials, each, tried};
+use super::outcome::{Measure, Unit, Value, amount, changes, table};
+use super::{Candidate, Found, Ran, Simulated, Trials, each, tried};
 use crate::args::SettingFlags;
 use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Style};
 use crate::output::Failure;
@@ -80,14 +80,13 @@ impl Setting {
     }
 
     pub(crate) fn run(&self, policies: &[Candidate], trials: &Trials) -> Result<Ran, Invalid> {
-        let run = |candidate: &Candidate| {
-            let run = tried!(self.scenario(), trials).run(&candidate.policy)?;
-            Ok((run.trials().len(), run.results()))
-        };
+        let run = |candidate: &Candidate| tried!(self.scenario(), trials).run(&candidate.policy);
         let (outcomes, found) = each(policies, run, values)?;
         Ok(Ran {
             lead: self.lead(&found, policies.len()),
-            tables: vec![table("By policy".into(), &outcomes, MEASURES, &SHOWN)],
+            tables: std::iter::once(table("By policy".into(), &outcomes, MEASURES, &SHOWN))
+                .chain(changes(&outcomes, MEASURES))
+                .collect(),
             figures: if found.is_empty() { Vec::new() } else { vec![by_layer(&found)] },
             outcomes,
         })
@@ -136,6 +135,28 @@ fn by_layer(found: &[Found<LayersResults>]) -> Figure {
         levels: Vec::new(),
         bands: Vec::new(),
     })
+}
+
+impl Simulated for LayersRun {
+    type Results = LayersResults;
+    type Cut = CutShort;
+
+    fn ended(&self) -> usize {
+        self.trials().len()
+    }
+
+    fn outcome(&self) -> Result<LayersResults, CutShort> {
+        self.results()
+    }
+
+    fn against_first(&self, first: &Self) -> Option<Vec<(&'static str, Estimate)>> {
+        let change = self.against(first)?;
+        Some(vec![
+            ("amplification", change.amplification),
+            ("succeeded", change.succeeded),
+            ("time_ms", change.time_ms),
+        ])
+    }
 }
 
 fn values(results: &LayersResults) -> Vec<Value> {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use redial_core::{Breaker, BreakerBuilder, Budget, BudgetBuilder};
-use redial_sim::{Invalid, Outage, OutageResults};
+use redial_sim::{Estimate, Invalid, Outage, OutageCut, OutageResults, OutageRun};
 use serde_json::{Value as Json, json};
 
-use super::outcome::{Measure, Unit, Value, amount, table};
-use super::{Candidate, Found, Ran, Trials, each, tried};
+use super::outcome::{Measure, Unit, Value, amount, changes, table};
+use super::{Candidate, Found, Ran, Simulated, Trials, each, tried};
 use crate::args::{Arrivals, Service, SettingFlags};
 use crate::chart::{Axis, Band, Chart, Figure, Level, Point, Scale, Series, Strip, Style};
 use crate::duration::human;
@@ -91,6 +91,9 @@ const SHOWN: [(usize, &str); 8] = [
     (9, "of use"),
     (11, "99% of those caught"),
 ];
+
+/// How many trials there are unless told.
+const TRIALS: u32 = 20;
 
 /// As many windows as these are looked at in a trial, and in all trials together.
 const WINDOWS: u64 = 10_000;
@@ -201,15 +204,16 @@ impl Setting {
     }
 
     pub(crate) fn run(&self, policies: &[Candidate], trials: &Trials) -> Result<Ran, Invalid> {
+        let count = trials.count.unwrap_or(TRIALS);
         let run = |candidate: &Candidate| {
-            let run = tried!(self.scenario(candidate.timeout, trials.count.unwrap_or(20)), trials)
-                .run(&candidate.policy)?;
-            Ok((run.trials().len(), run.results()))
+            tried!(self.scenario(candidate.timeout, count), trials).run(&candidate.policy)
         };
         let (outcomes, found) = each(policies, run, values)?;
         Ok(Ran {
             lead: self.lead(&found, policies.len()),
-            tables: vec![table("By policy".into(), &outcomes, MEASURES, &SHOWN)],
+            tables: std::iter::once(table("By policy".into(), &outcomes, MEASURES, &SHOWN))
+                .chain(changes(&outcomes, MEASURES))
+                .collect(),
             figures: if found.is_empty() { Vec::new() } else { self.figures(&found) },
             outcomes,
         })
@@ -321,6 +325,32 @@ fn work_and_success(found: &[Found<OutageResults>]) -> Figure {
         levels: Vec::new(),
         bands: Vec::new(),
     })
+}
+
+impl Simulated for OutageRun {
+    type Results = OutageResults;
+    type Cut = OutageCut;
+
+    fn ended(&self) -> usize {
+        self.trials().len()
+    }
+
+    fn outcome(&self) -> Result<OutageResults, OutageCut> {
+        self.results()
+    }
+
+    fn against_first(&self, first: &Self) -> Option<Vec<(&'static str, Estimate)>> {
+        let change = self.against(first)?;
+        let all = [("goodput", change.goodput), ("gave_up", change.lost)];
+        let all = all.into_iter().filter_map(|(key, estimate)| Some((key, estimate?)));
+        let always = [
+            ("amplification", change.amplification),
+            ("peak", change.peak_over_base),
+            ("late_load", change.late_load),
+            ("late_goodput", change.late_goodput),
+        ];
+        Some(always.into_iter().chain(all).collect())
+    }
 }
 
 fn values(results: &OutageResults) -> Vec<Value> {

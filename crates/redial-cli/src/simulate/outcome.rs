@@ -103,6 +103,9 @@ pub(crate) struct Outcome {
     pub(crate) trials: u32,
     /// In the order of the scenario's measures; or why there are none.
     pub(crate) values: Result<Vec<Value>, String>,
+    /// What the policy changes against the first one, trial by trial on the same random numbers, by
+    /// the keys of the measures. The first has none, and neither has what cannot be compared.
+    pub(crate) against_first: Vec<(&'static str, Estimate)>,
 }
 
 impl Outcome {
@@ -122,6 +125,13 @@ impl Outcome {
                     .map(|(measure, value)| (measure.key.into(), value.json())),
             ),
             Err(cut) => drop(object.insert("cut".into(), json!(cut))),
+        }
+        if !self.against_first.is_empty() {
+            let change = |(key, estimate): &(&str, Estimate)| {
+                ((*key).into(), Value::Estimate(*estimate).json())
+            };
+            let changes: Map<_, _> = self.against_first.iter().map(change).collect();
+            object.insert("against_first".into(), changes.into());
         }
         serde_json::Value::Object(object)
     }
@@ -152,6 +162,35 @@ pub(crate) fn table(
 
 /// As many seconds as these are said in days and years: no one knows megaseconds.
 const LONG: f64 = 1e6;
+
+/// What the policies after the first change, or nothing where there are none.
+pub(crate) fn changes(outcomes: &[Outcome], measures: &[Measure]) -> Option<Table> {
+    let compared: Vec<_> = outcomes.iter().filter(|one| !one.against_first.is_empty()).collect();
+    let row = |(key, _): &(&'static str, Estimate)| {
+        let measure = measures.iter().find(|measure| measure.key == *key)?;
+        let cell = |outcome: &&Outcome| {
+            let change = outcome.against_first.iter().find(|(other, _)| other == key);
+            change.map_or_else(|| "–".into(), |(_, change)| difference(*change, measure.unit))
+        };
+        let cells = compared.iter().map(cell);
+        Some(std::iter::once(measure.name().replace('_', " ")).chain(cells).collect())
+    };
+    let numbers = compared.iter().map(|outcome| (outcome.policy + 1).to_string());
+    Some(Table {
+        caption: "Against policy 1, trial by trial on the same random numbers".into(),
+        header: std::iter::once("policy".to_owned()).chain(numbers).collect(),
+        rows: compared.first()?.against_first.iter().filter_map(row).collect(),
+    })
+}
+
+/// A change that may be none says so.
+fn difference(Estimate { mean, ci95 }: Estimate, unit: Unit) -> String {
+    if mean.abs() <= ci95 {
+        return "no difference".into();
+    }
+    let sign = if mean > 0.0 { "+" } else { "−" };
+    format!("{sign}{}", amount(mean.abs(), ci95, unit))
+}
 
 /// An amount as people say it, and how sure that is: `796 ±1.2`, `4.86s ±0.05s`, `12.5% ±0.4%`.
 pub(crate) fn amount(mean: f64, error: f64, unit: Unit) -> String {
@@ -199,11 +238,21 @@ mod tests {
     }
 
     #[test]
+    fn a_change_that_may_be_none_says_so() {
+        let words = |mean, ci95| difference(Estimate { mean, ci95 }, Unit::Count);
+        assert_eq!(words(-20.0, 1.0), "−20.0 ±1.0");
+        assert_eq!(words(20.0, 1.0), "+20.0 ±1.0");
+        assert_eq!(words(0.5, 1.0), "no difference");
+        assert_eq!(words(0.0, 0.0), "no difference");
+    }
+
+    #[test]
     fn what_is_not_finite_is_null() {
         let one = Outcome {
             policy: 0,
             clients: Some(5),
             trials: 1,
+            against_first: vec![("calls", Estimate { mean: -2.0, ci95: 0.5 })],
             values: Ok(vec![
                 Value::Estimate(Estimate { mean: 5.0, ci95: f64::INFINITY }),
                 Value::Never(None),
@@ -217,7 +266,7 @@ mod tests {
         ];
         assert_eq!(
             one.json("attempts: 1", &measures).to_string(),
-            r#"{"policy":"attempts: 1","clients":5,"trials":1,"calls":{"mean":5.0,"ci95":null},"recovery_s":null,"all_committed":0.5}"#,
+            r#"{"policy":"attempts: 1","clients":5,"trials":1,"calls":{"mean":5.0,"ci95":null},"recovery_s":null,"all_committed":0.5,"against_first":{"calls":{"mean":-2.0,"ci95":0.5}}}"#,
         );
     }
 }

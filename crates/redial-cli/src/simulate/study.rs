@@ -255,8 +255,10 @@ fn flat(result: &Json) -> Vec<(String, String)> {
     let mut fields = Vec::new();
     for (key, value) in result.as_object().into_iter().flatten() {
         match value {
-            Json::Object(parts) => fields
-                .extend(parts.iter().map(|(part, value)| (format!("{key}.{part}"), plain(value)))),
+            Json::Object(_) => {
+                let parts = flat(value).into_iter();
+                fields.extend(parts.map(|(part, value)| (format!("{key}.{part}"), value)));
+            }
             value => fields.push((key.clone(), plain(value))),
         }
     }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use redial_sim::{Invalid, Wave, WaveResults};
+use redial_sim::{CutShort, Estimate, Invalid, Wave, WaveResults, WaveRun};
 use serde_json::{Value as Json, json};
 
-use super::outcome::{Measure, Outcome, Unit, Value, amount, table};
-use super::{Candidate, Found, Ran, Trials, each, tried};
+use super::outcome::{Measure, Outcome, Unit, Value, amount, changes, table};
+use super::{Candidate, Found, Ran, Simulated, Trials, each, tried};
 use crate::args::SettingFlags;
 use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Strip, Style, Table};
 use crate::duration::human;
@@ -77,14 +77,13 @@ impl Setting {
     }
 
     pub(crate) fn run(&self, policies: &[Candidate], trials: &Trials) -> Result<Ran, Invalid> {
-        let run = |candidate: &Candidate| {
-            let run = tried!(self.scenario(), trials).run(&candidate.policy)?;
-            Ok((run.trials().len(), run.results()))
-        };
+        let run = |candidate: &Candidate| tried!(self.scenario(), trials).run(&candidate.policy);
         let (outcomes, found) = each(policies, run, values)?;
         Ok(Ran {
             lead: self.lead(&found, policies.len()),
-            tables: vec![self.table(&outcomes)],
+            tables: std::iter::once(self.table(&outcomes))
+                .chain(changes(&outcomes, MEASURES))
+                .collect(),
             figures: if found.is_empty() { Vec::new() } else { self.figures(&found) },
             outcomes,
         })
@@ -183,6 +182,29 @@ impl Found<WaveResults> {
         let own = self.results.timeline.bin.as_nanos().max(1);
         let together = (bin.as_nanos() / own).max(1) as usize;
         self.results.timeline.arrivals.chunks(together).map(|cells| cells.iter().sum()).collect()
+    }
+}
+
+impl Simulated for WaveRun {
+    type Results = WaveResults;
+    type Cut = CutShort;
+
+    fn ended(&self) -> usize {
+        self.trials().len()
+    }
+
+    fn outcome(&self) -> Result<WaveResults, CutShort> {
+        self.results()
+    }
+
+    fn against_first(&self, first: &Self) -> Option<Vec<(&'static str, Estimate)>> {
+        let change = self.against(first)?;
+        Some(vec![
+            ("peak", change.peak),
+            ("retries", change.retries_per_client),
+            ("gave_up", change.gave_up),
+            ("back", change.back),
+        ])
     }
 }
 
