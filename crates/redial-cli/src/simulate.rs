@@ -231,12 +231,21 @@ impl Kind {
                 "errors",
                 "budget",
                 "budget_burst",
+                "budget_floor",
                 "breaker",
                 "breaker_recovery",
                 "processes",
             ],
             Self::Wave => &["clients", "window", "until", "down"],
-            Self::Layers => &["depth", "errors", "budget", "budget_burst", "calls", "attempt_time"],
+            Self::Layers => &[
+                "depth",
+                "errors",
+                "budget",
+                "budget_burst",
+                "budget_floor",
+                "calls",
+                "attempt_time",
+            ],
         }
     }
 }

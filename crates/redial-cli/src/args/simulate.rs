@@ -161,6 +161,9 @@ pub(crate) struct SettingFlags {
     /// outage, layers: how many retries a full budget holds [default: 100]
     #[arg(long, value_name = "N", value_parser = value::number, allow_hyphen_values = true)]
     pub(crate) budget_burst: Option<f64>,
+    /// outage, layers: how many retries a second the budget allows on top of the share [default: 0]
+    #[arg(long, value_name = "N", value_parser = value::number, allow_hyphen_values = true)]
+    pub(crate) budget_floor: Option<f64>,
     /// outage: a circuit breaker that opens after so many failures in a row
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) breaker: Option<u32>,

@@ -32,27 +32,32 @@ pub(crate) struct Setting {
     processes: u32,
 }
 
-/// A retry budget: what each call adds, and how much there is at most.
+/// A retry budget: what each call adds, how much there is at most, and what comes with time. Unless
+/// told, nothing does, so that a share of the calls is what it says.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tokens {
-    pub(super) share: f64,
-    pub(super) burst: f64,
+    share: f64,
+    burst: f64,
+    floor: f64,
 }
 
 impl Tokens {
     pub(super) fn new(flags: &SettingFlags) -> Result<Option<Self>, Failure> {
         let Some(share) = flags.budget else {
+            needless::<()>("budget-floor", "budget", flags.budget_floor.is_some())?;
             return needless("budget-burst", "budget", flags.budget_burst.is_some());
         };
-        Ok(Some(Self { share: share.0, burst: flags.budget_burst.unwrap_or(100.0) }))
+        let burst = flags.budget_burst.unwrap_or(100.0);
+        let floor = flags.budget_floor.unwrap_or(0.0);
+        Ok(Some(Self { share: share.0, burst, floor }))
     }
 
     pub(super) fn builder(self) -> BudgetBuilder {
-        Budget::builder().deposit(self.share).capacity(self.burst)
+        Budget::builder().deposit(self.share).capacity(self.burst).floor_per_second(self.floor)
     }
 
     pub(super) fn json(self) -> Json {
-        json!({ "share": self.share, "burst": self.burst })
+        json!({ "share": self.share, "burst": self.burst, "floor_per_second": self.floor })
     }
 }
 

@@ -72,7 +72,7 @@ fn what_a_flag_of_the_command_line_needs_may_be_in_the_file() {
     let folder = folder(&[("storm.toml", &text)]);
     let line = "simulate storm.toml --budget-burst 7 --breaker-recovery 3s";
     let scenario = &found(folder.path(), line)["scenario"];
-    assert_eq!(scenario["budget"], json!({ "share": 0.1, "burst": 7.0 }));
+    assert_eq!(scenario["budget"], json!({ "share": 0.1, "burst": 7.0, "floor_per_second": 0.0 }));
     assert_eq!(scenario["breaker"], json!({ "failures": 5, "recovery_s": 3.0 }));
 }
 

@@ -16,7 +16,7 @@ fn the_fields_of_each_scenario_and_their_order_are_a_promise() {
         (
             "outage --rate 50 --capacity 60 --trials 3 --after 30s --refuse -n 9 --budget 50% --breaker 4000",
             "scenario(name, rate, capacity, down_s, remaining, refuses, before_s, after_s, queue, \
-             service, arrivals, errors, budget(share, burst), breaker(failures, recovery_s), \
+             service, arrivals, errors, budget(share, burst, floor_per_second), breaker(failures, recovery_s), \
              processes, seed), \
              results[policy, trials, recovers, recovery_s(mean, ci95), amplification(mean, ci95), \
              peak(mean, ci95), goodput(mean, ci95), gave_up(mean, ci95), \
@@ -33,7 +33,7 @@ fn the_fields_of_each_scenario_and_their_order_are_a_promise() {
         ),
         (
             "layers --trials 3 --calls 10 --budget 10%",
-            "scenario(name, depth, errors, budget(share, burst), calls, attempt_time_ms, seed), \
+            "scenario(name, depth, errors, budget(share, burst, floor_per_second), calls, attempt_time_ms, seed), \
              results[policy, trials, amplification(mean, ci95), worst, closed_form, \
              succeeded(mean, ci95), time_ms(mean, ci95), time_p99_ms(mean, ci95)]",
         ),
