@@ -187,10 +187,7 @@ fn lead(
     };
     let mut lead = vec![format!("Best of {} policies for {crowds}:", found.tried), clause];
     let is_measured = outcomes.iter().any(|one| one.values.is_ok());
-    if is_measured {
-        let (calls, time) = (change(ratio(0), "calls"), change(ratio(1), "time"));
-        lead.push(format!("Against yours: {calls}, {time}."));
-    }
+    // Work and time of clients that give up are worth nothing, so this comes before them.
     if is_measured && ratio(2) != (1.0, 1.0) {
         let share = |policy: usize| {
             let all = outcomes.iter().filter(|one| one.policy == policy);
@@ -202,6 +199,10 @@ fn lead(
             share(0),
             share(1),
         ));
+    }
+    if is_measured {
+        let (calls, time) = (change(ratio(0), "calls"), change(ratio(1), "time"));
+        lead.push(format!("Against yours: {calls}, {time}."));
     }
     if !found.winner.meets_goal() {
         lead.push("No policy was found with which as many clients succeed as were asked for; this one comes closest.".into());
