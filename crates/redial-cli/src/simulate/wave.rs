@@ -56,13 +56,15 @@ impl Setting {
     }
 
     pub(crate) fn title(&self) -> String {
+        let clients = amount(self.clients.into(), 0.0, Unit::Count);
         match self.down {
-            None => format!("{} clients fail at once, and the service stays down", self.clients),
-            Some(down) => format!(
-                "{} clients fail at once, and the service is back after {}",
-                self.clients,
-                human(down),
-            ),
+            None => format!("{clients} clients fail at once, and the service stays down"),
+            Some(down) => {
+                format!(
+                    "{clients} clients fail at once, and the service is back after {}",
+                    human(down)
+                )
+            }
         }
     }
 
@@ -108,7 +110,7 @@ impl Setting {
             format!(
                 "With {name} up to {} of {} clients come back within the same {window} ({}).{}",
                 amount(results.peak.mean, 0.0, Unit::Count),
-                self.clients,
+                amount(self.clients.into(), 0.0, Unit::Count),
                 amount(results.peak_share.mean, 0.0, Unit::Share),
                 back.unwrap_or_default(),
             )
@@ -155,22 +157,23 @@ impl Setting {
             Series { name: one.name.clone(), points: points.collect(), style: Style::Steps }
         };
         let label = format!("retries within {}", human(bin));
+        // Where one policy comes at one moment, a chart shows nothing of the others.
         vec![
-            Figure::Chart(Chart {
-                title: "Retries that arrive".into(),
-                x: time(),
-                y: Axis { label: label.clone(), scale: Scale::Linear },
-                series: found.iter().map(series).collect(),
-                levels: Vec::new(),
-                bands: Vec::new(),
-            }),
             Figure::Strip(Strip {
                 title: "When they arrive".into(),
                 x: time(),
                 start: 0.0,
                 bin: bin.as_secs_f64(),
                 rows: found.iter().map(|one| (one.name.clone(), one.cells(bin))).collect(),
-                unit: label,
+                unit: label.clone(),
+            }),
+            Figure::Chart(Chart {
+                title: "Retries that arrive".into(),
+                x: time(),
+                y: Axis { label, scale: Scale::Linear },
+                series: found.iter().map(series).collect(),
+                levels: Vec::new(),
+                bands: Vec::new(),
             }),
         ]
     }
