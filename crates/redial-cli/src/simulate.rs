@@ -155,17 +155,17 @@ fn write(study: &Study, output: &OutputFlags) -> Result<(), Failure> {
         write_file(path, &study.csv())?;
     }
     if let Some(path) = &output.svg {
-        write_file(path, &study.svg()?)?;
+        write_file(path, &study.svg(output.charts)?)?;
     }
     if let Some(path) = &output.html {
-        write_file(path, &study.html(command))?;
+        write_file(path, &study.html(command, output.charts))?;
     }
     let is_told =
         [&output.csv, &output.svg, &output.html].iter().any(|path| path.as_deref() == Some("-"));
     match (output.json, is_told) {
         (true, _) => print(&study.json()),
         (false, true) => Ok(()),
-        (false, false) => print(&study.terminal(width())),
+        (false, false) => print(&study.terminal(width(), output.charts)),
     }
 }
 

@@ -249,6 +249,9 @@ pub(crate) struct OutputFlags {
     /// Write a page with answer, charts and numbers to this file; - is standard output
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(crate) html: Option<String>,
+    /// How many charts to draw, the most telling first [default: 2 on a terminal, all elsewhere]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) charts: Option<usize>,
     /// When to draw a bar that shows how far it is [default: on a terminal]
     #[arg(long, value_name = "WHEN")]
     pub(crate) progress: Option<super::Progress>,

@@ -15,7 +15,7 @@ use crate::visible::visible;
 /// Lines longer than this are not read with pleasure.
 const READABLE: usize = 100;
 
-/// More than these are for a page; a terminal shows the first of them.
+/// More than these are for a page; a terminal shows the first of them unless told.
 const FIGURES: usize = 2;
 
 /// A policy that is compared.
@@ -95,14 +95,23 @@ impl Study {
         self.outcomes.iter().map(json)
     }
 
-    pub(crate) fn svg(&self) -> Result<String, Failure> {
-        if self.figures.is_empty() {
-            return Err(Failure::from("there is nothing to draw: no policy has a result"));
+    pub(crate) fn svg(&self, charts: Option<usize>) -> Result<String, Failure> {
+        match self.figures_to_draw(charts) {
+            [] if self.figures.is_empty() => {
+                Err(Failure::from("there is nothing to draw: no policy has a result"))
+            }
+            [] => Err(Failure::from("--svg needs a chart, and --charts 0 draws none")),
+            figures => Ok(svg_of(figures)),
         }
-        Ok(svg_of(&self.figures))
     }
 
-    pub(crate) fn html(&self, command: String) -> String {
+    /// The first of the figures, or all of them.
+    fn figures_to_draw(&self, charts: Option<usize>) -> &[Figure] {
+        let count = charts.unwrap_or(usize::MAX).min(self.figures.len());
+        &self.figures[..count]
+    }
+
+    pub(crate) fn html(&self, command: String, charts: Option<usize>) -> String {
         let policy = |(place, one): (usize, &Compared)| {
             vec![
                 one.name.as_ref().map_or_else(|| (place + 1).to_string(), |_| one.label(place)),
@@ -119,7 +128,7 @@ impl Study {
         Page {
             title: self.title.clone(),
             lead: self.lead.iter().cloned().chain(answers).collect(),
-            figures: self.figures.clone(),
+            figures: self.figures_to_draw(charts).to_vec(),
             tables: std::iter::once(policies).chain(self.tables.iter().cloned()).collect(),
             notes: self.notes.clone(),
             command,
@@ -128,7 +137,7 @@ impl Study {
     }
 
     /// The answer, the policies, the numbers and the charts.
-    pub(crate) fn terminal(&self, width: usize) -> String {
+    pub(crate) fn terminal(&self, width: usize, charts: Option<usize>) -> String {
         let (bold, quiet) = (Style::new().bold(), Style::new().dimmed());
         let mut text = String::new();
         for (place, sentence) in self.lead.iter().enumerate() {
@@ -149,7 +158,7 @@ impl Study {
             text.push('\n');
             text += &drawn(table, width);
         }
-        for figure in self.figures.iter().take(FIGURES) {
+        for figure in self.figures_to_draw(charts.or(Some(FIGURES))) {
             text.push('\n');
             text += &figure.terminal(width);
         }
