@@ -176,7 +176,10 @@ impl Found<'_> {
         let results: Vec<_> =
             (0..self.policies.len()).filter_map(|policy| self.of(policy, clients)).collect();
         let mut lead = vec![headline(&results, clients)];
-        lead.extend((0..self.policies.len()).filter_map(|policy| self.reach(policy)));
+        // Of one policy with one crowd there is no more to say.
+        if self.crowds.len() > 1 {
+            lead.extend((0..self.policies.len()).filter_map(|policy| self.reach(policy)));
+        }
         lead
     }
 
@@ -190,10 +193,12 @@ impl Found<'_> {
         let before = served.iter().take_while(|(_, share)| *share >= NEARLY_ALL).last();
         let name = self.name(policy);
         let share = amount(first.1, 0.0, Unit::Share);
-        let beyond = format!("with {} clients {share} of them succeed before it gives up", first.0);
+        let beyond = format!("{share} of them succeed before it gives up");
         Some(match before {
-            Some((clients, _)) => format!("{name} serves up to {clients} clients; {beyond}."),
-            None => format!("{name} does not serve such a crowd: {beyond}."),
+            Some((clients, _)) => {
+                format!("{name} serves up to {clients} clients; with {}, {beyond}.", first.0)
+            }
+            None => format!("{name} does not serve {} clients: {beyond}.", first.0),
         })
     }
 
@@ -236,19 +241,12 @@ impl Found<'_> {
 
     /// A table for each quantity, the crowds one below the other.
     fn by_crowd(&self) -> Vec<Table> {
-        let is_telling = |measure: usize| {
-            // That everybody succeeds is said once, in the first sentence.
-            let all = |crowd: &Crowd| crowd.results.is_none_or(|all| all.committed.mean >= 1.0);
-            !matches!(measure, 2 | 3) || !self.crowds.iter().all(all)
-        };
-        let captions = [
-            "Calls",
-            "Time until the last is done",
-            "Clients that succeed",
-            "Trials in which all do",
-        ];
-        let tables = captions.iter().enumerate().filter(|(measure, _)| is_telling(*measure));
-        tables.map(|(measure, caption)| self.table_of(measure, caption)).collect()
+        // That everybody succeeds is said once, in the first sentence.
+        let all = |crowd: &Crowd| crowd.results.is_none_or(|all| all.committed.mean >= 1.0);
+        let cost = [(0, "Calls"), (1, "Time until the last is done")];
+        let success = [(2, "Clients that succeed"), (3, "Trials in which all do")];
+        let success = success.into_iter().filter(|_| !self.crowds.iter().all(all));
+        success.chain(cost).map(|(measure, caption)| self.table_of(measure, caption)).collect()
     }
 
     fn table_of(&self, measure: usize, caption: &str) -> Table {
@@ -279,19 +277,20 @@ impl Found<'_> {
             return figures;
         }
         if self.setting.clients.len() > 1 {
+            let gives_up =
+                |crowd: &Crowd| crowd.results.is_some_and(|all| all.committed.mean < 1.0);
+            // Work and time of clients that give up are of no interest before this.
+            if self.crowds.iter().any(gives_up) {
+                figures.push(self.against_clients("Success", "clients that succeed, %", |all| {
+                    (100.0 * all.committed.mean, 100.0 * all.committed.ci95)
+                }));
+            }
             figures.push(
                 self.against_clients("Work", "calls", |all| (all.calls.mean, all.calls.ci95)),
             );
             figures.push(self.against_clients("Time", "time until the last is done, ms", |all| {
                 (all.time_ms.mean, all.time_ms.ci95)
             }));
-            let gives_up =
-                |crowd: &Crowd| crowd.results.is_some_and(|all| all.committed.mean < 1.0);
-            if self.crowds.iter().any(gives_up) {
-                figures.push(self.against_clients("Success", "clients that succeed, %", |all| {
-                    (100.0 * all.committed.mean, 100.0 * all.committed.ci95)
-                }));
-            }
         }
         figures.push(self.work_and_time());
         figures
@@ -369,41 +368,42 @@ fn headline(results: &[Results], clients: u32) -> String {
         let places = results.iter().enumerate();
         places.min_by(|(_, one), (_, other)| quantity(one).total_cmp(&quantity(other)))
     };
-    let calls = |results: &Results| amount(results.calls.mean, 0.0, Unit::Count);
+    let calls = |results: &Results| match amount(results.calls.mean, 0.0, Unit::Count) {
+        one if one == "1" => "1 call".into(),
+        calls => format!("{calls} calls"),
+    };
     let time = |results: &Results| amount(results.time_ms.mean, 0.0, Unit::Milliseconds);
-    let (crowd, need) = match clients {
-        1 => ("One client".into(), "needs"),
-        _ => (format!("{clients} clients"), "need"),
+    let crowd = match clients {
+        1 => "One client needs".into(),
+        _ => format!("{clients} clients need"),
     };
     let most = results.iter().map(|one| one.committed.mean).fold(0.0, f64::max);
-    if let Some(best) = results.iter().position(|one| one.committed.mean == most).filter(|_| {
-        // Work and time of those that give up are no achievement.
-        results.len() > 1 && results.iter().any(|one| one.committed.mean < most - 0.005)
+    // Work and time of those that give up are no achievement.
+    let is_best = |one: &Results| one.committed.mean == most;
+    if let Some(best) = results.iter().position(is_best).filter(|_| {
+        most < NEARLY_ALL || results.iter().any(|one| one.committed.mean < most - 0.005)
     }) {
         let share = amount(most, 0.0, Unit::Share);
-        return format!(
-            "Of {clients} clients, most succeed with policy {}: {share}, with {} calls in {}.",
-            best + 1,
-            calls(&results[best]),
-            time(&results[best]),
-        );
+        let cost = format!("({} in {})", calls(&results[best]), time(&results[best]));
+        let with = match results.len() {
+            1 => format!("before the policy gives up {cost}"),
+            2 => format!("with policy {} {cost}, and fewer with the other", best + 1),
+            _ => format!("with policy {} {cost}, and fewer with the others", best + 1),
+        };
+        return format!("Of {clients} clients {share} succeed {with}.");
     }
     match (least(|one| one.calls.mean), least(|one| one.time_ms.mean)) {
         (Some((_, only)), _) if results.len() == 1 => {
-            let calls = match only.calls.mean {
-                1.0 => "1 call".into(),
-                _ => format!("{} calls", calls(only)),
-            };
-            format!("{crowd} {need} {calls}, and {} until the last is done.", time(only))
+            format!("{crowd} {}, and {} until the last is done.", calls(only), time(only))
         }
         (Some((work, least)), Some((quickest, _))) if work == quickest => format!(
-            "{crowd} {need} the fewest calls ({}) and the least time ({}) with policy {}.",
+            "{crowd} the fewest calls ({}) and the least time ({}) with policy {}.",
             calls(least),
             time(least),
             work + 1,
         ),
         (Some((work, least)), Some((quickest, soonest))) => format!(
-            "{crowd} {need} the fewest calls with policy {} ({}, in {}) and the least time with policy {} ({}, with {} calls).",
+            "{crowd} the fewest calls with policy {} ({}, in {}) and the least time with policy {} ({}, with {}).",
             work + 1,
             calls(least),
             time(least),
