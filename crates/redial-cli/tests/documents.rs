@@ -1,37 +1,199 @@
-//! Every command that a document shows is run, and prints what the document says. To write down
-//! what it prints now: `TRYCMD=overwrite cargo test -p redial-cli --test documents`.
+//! Every command that a document shows is run, and prints what the document says; so are the tables
+//! and the pictures in it. To write down what it prints now:
+//! `TRYCMD=overwrite cargo test -p redial-cli --test documents`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
-fn root() -> std::path::PathBuf {
+use serde_json::Value;
+
+fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Held by whoever reads a page, or writes it.
+static PAGES: Mutex<()> = Mutex::new(());
+
+fn is_overwritten() -> bool {
+    std::env::var_os("TRYCMD").is_some_and(|mode| mode == "overwrite")
+}
+
+/// What the program prints at the root of the repository.
+fn printed(arguments: &[&str]) -> String {
+    let run = Command::new(env!("CARGO_BIN_EXE_redial"))
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
+    String::from_utf8(run.stdout).unwrap()
 }
 
 #[test]
 fn the_documents_show_what_the_program_prints() {
+    let _pages = PAGES.lock();
     // The commands are those of somebody who stands at the root of the repository.
     std::env::set_current_dir(root()).unwrap();
     let cases = trycmd::TestCases::new();
     cases.register_bin("redial", Path::new(env!("CARGO_BIN_EXE_redial")));
     cases.env("COLUMNS", "100").env("NO_COLOR", "1");
     cases.case("docs/COMMANDS.md");
+    cases.case("docs/SIMULATING.md");
+    cases.case("docs/CONTENTION.md");
     cases.case("README.md");
 }
 
-#[test]
-fn the_picture_is_the_one_that_the_program_draws() {
-    let picture = root().join("docs/pictures/patient.svg");
-    let run = Command::new(env!("CARGO_BIN_EXE_redial"))
-        .args(["plan", "--policy", "docs/examples/retries.yaml#patient", "--svg", "-"])
-        .current_dir(root())
-        .output()
-        .unwrap();
-    let drawn = String::from_utf8(run.stdout).unwrap();
-    if std::env::var_os("TRYCMD").is_some_and(|mode| mode == "overwrite") {
+/// Checks that the picture is what the program draws.
+fn check_picture(name: &str, arguments: &[&str]) {
+    let picture = root().join("docs/pictures").join(name);
+    let drawn = printed(&[arguments, &["--svg", "-"]].concat());
+    if is_overwritten() {
         std::fs::write(&picture, &drawn).unwrap();
     }
     assert!(drawn.starts_with("<svg"));
     let kept = std::fs::read_to_string(picture).unwrap();
-    assert!(kept == drawn, "the picture is out of date: see the top of this file");
+    assert!(kept == drawn, "{name} is out of date: see the top of this file");
+}
+
+#[test]
+fn the_picture_of_a_plan_is_the_one_that_the_program_draws() {
+    check_picture("patient.svg", &["plan", "--policy", "docs/examples/retries.yaml#patient"]);
+}
+
+#[test]
+fn the_pictures_of_simulations_are_those_that_the_program_draws() {
+    let simulate = |picture, scenario, more: &[&str]| {
+        let file = format!("docs/examples/scenarios/{scenario}.toml");
+        check_picture(picture, &[&["simulate", &file], more].concat());
+    };
+    simulate("aws.svg", "aws", &["--trials", "50", "--charts", "2"]);
+    simulate("storm.svg", "hotos", &["--charts", "1"]);
+    simulate("herd.svg", "herd", &[]);
+    simulate("ballot.svg", "proposers", &["--charts", "1"]);
+    simulate("collision.svg", "proposers", &["--model", "collision", "--charts", "1"]);
+}
+
+#[test]
+fn the_scenarios_beside_the_documents_run() {
+    let folder = root().join("docs/examples/scenarios");
+    let mut ran = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let path = path.to_str().unwrap();
+            let text = printed(&["simulate", path, "--trials", "2", "--json"]);
+            let study: Value = serde_json::from_str(&text).unwrap();
+            assert!(!study["results"].as_array().unwrap().is_empty(), "{path}");
+            ran += 1;
+        }
+    }
+    assert_eq!(ran, 5);
+}
+
+const CLIENTS: [u32; 10] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 20];
+
+/// Between `<!-- NAME -->` and `<!-- end -->` of the page is what `table` gives for the name.
+fn check_tables(page: &str, names: &[&str], table: impl Fn(&str) -> String) {
+    let tables: Vec<_> = names.iter().map(|name| (name, table(name))).collect();
+    let _pages = PAGES.lock();
+    let path = root().join("docs").join(page);
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    for (name, now) in tables {
+        let start = format!("<!-- {name} -->\n");
+        let from = text.find(&start).expect(name) + start.len();
+        let to = from + text[from..].find("<!-- end -->").expect("an end");
+        if is_overwritten() {
+            text.replace_range(from..to, &now);
+        } else {
+            assert_eq!(text[from..to], now, "{page}: see the top of this file");
+        }
+    }
+    if is_overwritten() {
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+#[test]
+fn the_tables_of_devices_are_those_that_the_program_measures() {
+    check_tables("CONTENTION.md", &["ballot", "collision", "tuned"], |name| match name {
+        "tuned" => tuned(),
+        model => devices(model),
+    });
+}
+
+/// How often a device commits, and how often all do, under both policies.
+fn devices(model: &str) -> String {
+    let clients = CLIENTS.map(|clients| clients.to_string());
+    let mut table = format!("| round trip | policy | {} |\n", clients.join(" | "));
+    table += &format!("|---|---|{}\n", "---|".repeat(clients.len()));
+    for latency in ["1ms", "5ms", "20ms", "50ms", "100ms"] {
+        let text = printed(&[
+            "simulate",
+            "docs/examples/scenarios/proposers.toml",
+            "--model",
+            model,
+            "--latency",
+            latency,
+            "--clients",
+            &clients.join(","),
+            "--trials",
+            "2000",
+            "--json",
+        ]);
+        let study: Value = serde_json::from_str(&text).unwrap();
+        let results = study["results"].as_array().unwrap();
+        for (place, policy) in ["old", "new"].iter().enumerate() {
+            let of_policy = results.iter().skip(place).step_by(2);
+            let cells: Vec<_> = of_policy.map(cell).collect();
+            assert_eq!(cells.len(), CLIENTS.len());
+            table += &format!("| {latency} | {policy} | {} |\n", cells.join(" | "));
+        }
+    }
+    table
+}
+
+/// What the search finds instead of the new policy, and how both serve ten devices.
+fn tuned() -> String {
+    let mut table =
+        "| model | round trip | found | commits / all do | new policy | until the last is done | new policy |\n"
+            .to_owned();
+    table += "|---|---|---|---|---|---|---|\n";
+    for model in ["ballot", "collision"] {
+        for latency in ["20ms", "50ms", "100ms"] {
+            let flags = ["--model", model, "--latency", latency, "--clients", "2..10"];
+            let more = ["--preset", "contention", "--json"];
+            let text = printed(&[&["tune", "contention"], &flags[..], &more].concat());
+            let study: Value = serde_json::from_str(&text).unwrap();
+            let results = study["results"].as_array().unwrap();
+            let [tuned, yours] = &results[results.len() - 2..] else {
+                unreachable!("two policies")
+            };
+            let seconds = |result: &Value| result["time_ms"]["mean"].as_f64().unwrap() / 1e3;
+            table += &format!(
+                "| `{model}` | {latency} | `{}` | {} | {} | {:.2}s | {:.2}s |\n",
+                study["winner"]["policy"].as_str().unwrap(),
+                cell(tuned),
+                cell(yours),
+                seconds(tuned),
+                seconds(yours),
+            );
+        }
+    }
+    table
+}
+
+fn cell(result: &Value) -> String {
+    let one = result["committed"]["mean"].as_f64().unwrap();
+    let all = result["all_committed"].as_f64().unwrap();
+    format!("{} / {}", percent(one), percent(all))
+}
+
+/// Whole percent; what is not all is not 100, and what is not nothing is not 0.
+fn percent(share: f64) -> String {
+    match (share * 100.0).round() {
+        0.0 if share > 0.0 => "<1".into(),
+        100.0 if share < 1.0 => ">99".into(),
+        percent => percent.to_string(),
+    }
 }
