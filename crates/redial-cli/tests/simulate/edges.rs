@@ -107,7 +107,6 @@ fn what_can_only_just_be_simulated_is() {
         "outage --rate 5 --capacity 6 --trials 2 --queue 16777216 --remaining 100% --errors 100%",
         "outage --rate 5 --capacity 6 --trials 2 --breaker 1 --breaker-recovery 1ns",
         "outage --rate 5 --capacity 6 --trials 2 --breaker 4294967295 --breaker-recovery 1000000000s",
-        "outage --rate 5 --capacity 6 --trials 2 --budget 0% --budget-burst 1",
         "outage --rate 5 --capacity 6 --trials 2 --budget 100% --budget-burst 999999999",
         "outage --rate 5 --capacity 6 --trials 2 -t 1ns",
         "outage --rate 5 --capacity 6 --trials 2 -t 1d",
