@@ -92,35 +92,29 @@ impl Setting {
     }
 
     fn lead(&self, found: &[Found<WaveResults>], policies: usize) -> Vec<String> {
-        let sentence = |one: &Found<WaveResults>| {
-            let name = one.called(policies);
-            let results = &one.results;
-            let window = human(self.window);
-            if results.peak.mean == 0.0 {
-                return format!("With {name} nobody comes back.");
-            }
-            let share = amount(results.back.mean, 0.0, Unit::Share);
-            let back = self.down.map(|_| match &results.back_s {
-                None => " Nobody succeeds in the end.".into(),
-                Some(back) => format!(
-                    " {share} succeed in the end, the last after {}.",
-                    amount(back.last.mean, 0.0, Unit::Seconds)
-                ),
-            });
-            format!(
-                "With {name} up to {} of {} clients come back within the same {window} ({}).{}",
-                amount(results.peak.mean, 0.0, Unit::Count),
-                amount(self.clients.into(), 0.0, Unit::Count),
-                amount(results.peak_share.mean, 0.0, Unit::Share),
-                back.unwrap_or_default(),
-            )
-        };
         let mut found: Vec<_> = found.iter().collect();
         found.sort_by(|one, other| one.results.peak.mean.total_cmp(&other.results.peak.mean));
         match found.is_empty() {
             true => vec!["No policy came to an end.".into()],
-            false => found.into_iter().map(sentence).collect(),
+            false => found.into_iter().map(|one| self.answer(one, policies)).collect(),
         }
+    }
+
+    fn answer(&self, found: &Found<WaveResults>, policies: usize) -> String {
+        let (name, results) = (found.called(policies), &found.results);
+        if results.peak.mean == 0.0 {
+            return format!("With {name} nobody comes back.");
+        }
+        let window = human(self.window);
+        let clients = amount(self.clients.into(), 0.0, Unit::Count);
+        let peak = amount(results.peak.mean, 0.0, Unit::Count);
+        let share = amount(results.peak_share.mean, 0.0, Unit::Share);
+        // Within a long window a client comes back more than once.
+        let what = if results.peak_share.mean > 1.0 { "retries of" } else { "of" };
+        let end = self.down.map(|_| in_the_end(results)).unwrap_or_default();
+        format!(
+            "With {name} up to {peak} {what} {clients} clients come back within the same {window} ({share}).{end}"
+        )
     }
 
     fn table(&self, outcomes: &[Outcome]) -> Table {
@@ -209,6 +203,15 @@ impl Simulated for WaveRun {
             ("back", change.back),
         ])
     }
+}
+
+fn in_the_end(results: &WaveResults) -> String {
+    let Some(back) = &results.back_s else {
+        return " Nobody succeeds in the end.".into();
+    };
+    let share = amount(results.back.mean, 0.0, Unit::Share);
+    let last = amount(back.last.mean, 0.0, Unit::Seconds);
+    format!(" {share} succeed in the end, the last after {last}.")
 }
 
 fn values(results: &WaveResults) -> Vec<Value> {

@@ -160,6 +160,8 @@ fn a_second_ctrl_c_ends_redial_at_once() -> Told<()> {
 fn on_a_terminal_there_is_a_bar_until_the_end() -> Told<()> {
     let stage = Stage::new();
     let mut terminal = Terminal::start(&stage, &redial(MANY_TRIALS, &["--json"]));
+    // So that all of it stays on the screen.
+    terminal.resize(100, 100);
     terminal.sees(" of 1000000 trials")?;
     terminal.sees(" left")?;
     terminal.types(CTRL_C);

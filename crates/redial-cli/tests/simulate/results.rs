@@ -138,6 +138,14 @@ fn the_answer_is_the_first_line_of_every_scenario() {
         ("wave --clients 50 --trials 2 -n 1", "With this policy nobody comes back."),
         ("wave --clients 50 --trials 2 -d 1s -j none", "With this policy up to 50 of 50 clients"),
         (
+            "wave --clients 50 --trials 2 -n 3 --window 1min",
+            "With this policy up to 100 retries of 50 clients come back within the same 1min (200%).",
+        ),
+        (
+            "wave --clients 50 --trials 2 -d 1s -j none --down 1h",
+            "With this policy up to 50 of 50 clients come back within the same 20ms (100%). Nobody\nsucceeds",
+        ),
+        (
             "layers --trials 2 --calls 5 -n 4",
             "With this policy at each of 3 layers, one call becomes 64 attempts at the bottom",
         ),
