@@ -97,29 +97,25 @@ fn words(source: &Source, is_replaced: impl Fn(&str) -> bool) -> Result<Vec<OsSt
     for (key, value) in entries {
         let (name, line) = (key.get_ref().replace('_', "-"), at(key.span().start));
         let wrong = |what: &str| Failure::Message(format!("{}:{line}: {name} {what}", source.name));
-        for value in one_or_many(value.get_ref()) {
-            let word = match (name.as_str(), value) {
-                ("scenario", DeValue::String(text)) => {
-                    scenario = Some(OsString::from(&**text));
-                    continue;
-                }
-                ("scenario", _) => return Err(wrong("is the name of one, such as \"outage\"")),
-                (_, DeValue::Boolean(true)) => format!("--{name}").into(),
-                (_, DeValue::Boolean(false)) => continue,
-                ("policy", DeValue::String(text)) if !text.starts_with('-') => {
-                    let beside = folder.join(&**text);
-                    [OsString::from("--policy="), beside.into()].into_iter().collect()
-                }
-                (_, DeValue::String(text)) => format!("--{name}={text}").into(),
-                (_, DeValue::Integer(number)) => format!("--{name}={number}").into(),
-                (_, DeValue::Float(number)) => format!("--{name}={number}").into(),
-                _ => {
-                    return Err(wrong("takes a text, a number, true or false, or a list of texts"));
-                }
+        if name == "scenario" {
+            let DeValue::String(text) = value.get_ref() else {
+                return Err(wrong("is the name of one, such as \"outage\""));
             };
-            if !is_replaced(&name) {
-                words.push(word);
+            scenario = Some(OsString::from(&**text));
+            continue;
+        }
+        let values = said(&name, value.get_ref()).ok_or_else(|| {
+            wrong("takes a text, a number, true or false, or a list of texts or numbers")
+        })?;
+        let word = |value: Said| match value {
+            Said::Yes => format!("--{name}").into(),
+            Said::Text(text) if name == "policy" && !text.starts_with('-') => {
+                [OsString::from("--policy="), folder.join(text).into()].into_iter().collect()
             }
+            Said::Text(text) => format!("--{name}={text}").into(),
+        };
+        if !is_replaced(&name) {
+            words.extend(values.into_iter().map(word));
         }
     }
     let Some(scenario) = scenario else {
@@ -132,10 +128,35 @@ fn words(source: &Source, is_replaced: impl Fn(&str) -> bool) -> Result<Vec<OsSt
     Ok(words)
 }
 
-fn one_or_many<'v, 't>(value: &'v DeValue<'t>) -> Vec<&'v DeValue<'t>> {
+/// What a flag is given.
+enum Said {
+    Yes,
+    Text(String),
+}
+
+/// Once for each time that the flag is to be given, or `None` for what no flag can be given.
+fn said(name: &str, value: &DeValue<'_>) -> Option<Vec<Said>> {
     match value {
-        DeValue::Array(array) => array.iter().map(|element| element.get_ref()).collect(),
-        one => vec![one],
+        DeValue::Boolean(true) => Some(vec![Said::Yes]),
+        DeValue::Boolean(false) => Some(vec![]),
+        DeValue::Array(array) => {
+            let texts = array.iter().map(|one| text(one.get_ref())).collect::<Option<Vec<_>>>()?;
+            Some(match name {
+                // Crowds are one flag, as in `5,10,20`.
+                "clients" => vec![Said::Text(texts.join(","))],
+                _ => texts.into_iter().map(Said::Text).collect(),
+            })
+        }
+        one => text(one).map(|text| vec![Said::Text(text)]),
+    }
+}
+
+fn text(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) => Some(number.to_string()),
+        DeValue::Float(number) => Some(number.to_string()),
+        _ => None,
     }
 }
 
