@@ -105,6 +105,17 @@ fn attempts_in_other_words_replace_those_of_the_file() {
 }
 
 #[test]
+fn crowds_are_a_list_or_a_text() {
+    for crowds in ["[5, 3]", "\"3,5\"", "[\"3..4:2\", 5]", "[3, \"5\"]"] {
+        let text = format!("scenario = \"contention\"\ntrials = 2\nclients = {crowds}\n");
+        let folder = folder(&[("crowds.toml", &text)]);
+        let clients = &found(folder.path(), "simulate crowds.toml")["scenario"]["clients"];
+        let expected = if crowds.contains("..") { json!([3, 4, 5]) } else { json!([3, 5]) };
+        assert_eq!(*clients, expected, "{crowds}");
+    }
+}
+
+#[test]
 fn a_policy_is_looked_for_beside_the_file() {
     let retries = "policies:\n  fetch: 'retry: 2, delay: 1s'\n  push: 'retry: 4'\n";
     let text = "scenario = \"layers\"\ncalls = 5\ntrials = 2\npolicy = \"retries.yaml#fetch\"\n";
@@ -141,6 +152,7 @@ fn a_file_that_is_wrong_says_where_and_what_would_be_right() {
         ("".into(), "x.toml: there is no `scenario = \"outage\"` in it"),
         ("scenario = \"storm\"\n".into(), "there is no scenario `storm`; there are contention"),
         ("scenario = 5\n".into(), "x.toml:1: scenario is the name of one, such as \"outage\""),
+        ("scenario = [\"wave\", \"layers\"]\n".into(), "x.toml:1: scenario is the name of one"),
         ("scenario = \"x.toml\"\n".into(), "there is no scenario `x.toml`"),
         (storm("depth = 3"), "--depth is no setting of outage, which has --rate, --capacity"),
         (storm("capacity = \"many\""), "x.toml: invalid value 'many' for '--capacity <N>'"),
@@ -148,6 +160,8 @@ fn a_file_that_is_wrong_says_where_and_what_would_be_right() {
         (storm("capacity = true"), "x.toml: a value is required for '--capacity <N>'"),
         (storm("capacity = [50, 60]"), "'--capacity <N>' cannot be used multiple times"),
         (storm("capacity = { of = 3 }"), "x.toml:3: capacity takes a text, a number"),
+        (storm("with = [true]"), "x.toml:3: with takes a text, a number"),
+        (storm("with = [[\"attempts: 2\"]]"), "x.toml:3: with takes a text, a number"),
         (storm("[capacity]\nof = 3"), "x.toml:3: capacity takes a text, a number"),
         (storm("capacity = 2026-01-01"), "x.toml:3: capacity takes a text, a number"),
         // Not 10.
@@ -176,4 +190,16 @@ fn a_file_that_is_not_there_is_named() {
 fn a_file_that_is_wrong_is_wrong_whatever_replaces_it() {
     let folder = folder(&[("x.toml", "scenario = \"layers\"\ndepth = { of = 3 }\n")]);
     refused_in(folder.path(), "simulate x.toml --depth 2", "x.toml:2: depth takes a text");
+}
+
+#[test]
+fn a_search_is_written_down_in_the_same_way() {
+    let text = "scenario = \"contention\"\nclients = \"3,5\"\neffort = \"quick\"\nattempts = 9\n";
+    let folder = folder(&[("crowd.toml", text)]);
+    let crowd = found(folder.path(), "tune crowd.toml --seed 3");
+    assert_eq!(crowd["scenario"]["clients"], json!([3, 5]));
+    assert_eq!(crowd["scenario"]["seed"], 3);
+    assert!(crowd["yours"]["policy"].as_str().unwrap().starts_with("attempts: 9,"), "{crowd:#}");
+    let storm = crate::folder(&[("storm.toml", STORM)]);
+    refused_in(storm.path(), "tune storm.toml", "there is no setting `trials`");
 }

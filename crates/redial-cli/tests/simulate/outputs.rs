@@ -7,9 +7,7 @@ use std::process::{Command, Stdio};
 use quick_xml::events::Event;
 use serde_json::Value;
 
-use crate::{
-    ENDLESS, folder, in_folder, json, parsed, redial, refused, simulate, stderr, stdout, words,
-};
+use crate::{ENDLESS, folder, in_folder, json, parsed, refused, simulate, stderr, stdout, words};
 
 const TWO: &str = "contention --clients 2,5 --trials 3 --with 'attempts: 9, delay: 5ms, \
     backoff: exponential' --with 'attempts: 2'";
@@ -220,10 +218,4 @@ fn who_reads_one_line_and_leaves_is_no_error() {
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
     assert!(first.starts_with("With this policy"), "{first}");
     assert_eq!(child.wait().unwrap().code(), Some(0));
-}
-
-#[test]
-fn nothing_is_said_on_standard_error_where_nobody_waits() {
-    let output = redial("simulate layers --calls 5 --trials 2");
-    assert_eq!(stderr(&output), "");
 }
