@@ -1,6 +1,6 @@
 //! `redial simulate`: what policies do to a crowd, to a service, to a service of services.
 
-mod assertion;
+pub(crate) mod assertion;
 pub(crate) mod contention;
 pub(crate) mod file;
 mod layers;
@@ -16,6 +16,7 @@ use std::time::Duration;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches};
 use redial_core::Policy;
+use redial_sim::engine::Bounds;
 use redial_sim::{Estimate, Invalid};
 use serde_json::Value as Json;
 
@@ -28,9 +29,6 @@ use crate::args::{self, ExperimentFlags, OutputFlags, PolicyFlags, SettingFlags}
 use crate::chart::{Figure, Table};
 use crate::choose::{Chosen, chosen};
 use crate::output::{Failure, count, print, print_error, width, write_file};
-
-/// The exit code where an assertion does not hold.
-const DOES_NOT_HOLD: u8 = 1;
 
 pub(crate) fn run(arguments: args::Simulate, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     let Written { arguments, matches } =
@@ -50,7 +48,7 @@ pub(crate) fn run(arguments: args::Simulate, matches: Option<&ArgMatches>) -> Re
     let mut study = Study {
         title: setting.title(),
         scenario: setting.json(&trials),
-        more: Vec::new(),
+        more: vec![("complete", (!is_interrupted).into())],
         policies: policies.into_iter().map(|policy| policy.named).collect(),
         measures: setting.measures(),
         outcomes: ran.outcomes,
@@ -62,8 +60,7 @@ pub(crate) fn run(arguments: args::Simulate, matches: Option<&ArgMatches>) -> Re
     };
     study.answers = assertions.iter().map(|one| one.answer(&study.outcomes)).collect();
     say(&study, &arguments.output, is_interrupted)?;
-    let holds = study.answers.iter().all(|answer| answer.holds);
-    Ok(if holds { 0 } else { DOES_NOT_HOLD })
+    Ok(study.exit_code())
 }
 
 /// The flags, with those of a file under them where the scenario is one.
@@ -428,11 +425,20 @@ impl Trials {
     }
 }
 
+/// How far a trial may go that is about so many clients: far enough for whatever comes to an end,
+/// and near enough to be told of the rest within seconds.
+pub(crate) fn bounds(clients: u32) -> Bounds {
+    const LEAST: u64 = 20_000_000;
+    let events = LEAST.max(u64::from(clients) * 50).min(Bounds::DEFAULT.events);
+    Bounds { events, ..Bounds::DEFAULT }
+}
+
 /// The scenario, tried as `$trials` says.
 macro_rules! tried {
-    ($scenario:expr, $trials:expr) => {{
+    ($scenario:expr, $clients:expr, $trials:expr) => {{
         let trials: &$crate::simulate::Trials = $trials;
         let scenario = $scenario
+            .bounds($crate::simulate::bounds($clients))
             .seed(trials.seed)
             .threads(trials.threads)
             .watch(&$crate::simulate::progress::WATCH);

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::args::{self, PolicyFlags};
 use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Style, Table};
 use crate::output::Failure;
+use crate::simulate::assertion::Assertion;
 use crate::simulate::contention::{self, Setting};
 use crate::simulate::file::Written;
 use crate::simulate::outcome::{Unit, amount};
@@ -42,24 +43,29 @@ pub(crate) fn run(arguments: args::Tune, matches: Option<&ArgMatches>) -> Result
     refuse_others(&arguments.scenario, Kind::Contention, matches.as_ref())?;
     let setting = Setting::new(&arguments.setting);
     let yours = yours(&arguments.policy, matches.as_ref())?;
+    let read = |text: &String| Assertion::read(text, contention::MEASURES);
+    let assertions = arguments.assert.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let trials = Trials::new(&arguments.experiment, None);
+    let count = arguments.trials.unwrap_or(TRIALS);
     let search = search(&setting, &arguments, yours.as_ref(), &trials);
     let yours = yours.unwrap_or_else(|| Candidate::new("yours", search.yours()));
 
-    let last = 2 * u64::from(TRIALS) * setting.clients.len() as u64;
+    let last = 2 * u64::from(count) * setting.clients.len() as u64;
     let all = search.trials() + last;
     let Watched { result, is_interrupted } = watched(all, arguments.output.progress, || {
         let found = search.run()?;
-        let fresh = trials.fresh(trials.seed.wrapping_add(FRESH), TRIALS);
+        let fresh = trials.fresh(trials.seed.wrapping_add(FRESH), count);
         let both = [Candidate::new("tuned", &found.winner.policy), yours.clone()];
         let ran = setting.run(&both, &fresh)?;
         Ok((found, ran, both))
     });
     let (found, ran, both) =
         result.map_err(|invalid: Invalid| Failure::Message(format!("--{invalid}")))?;
-    let study = study(&setting, &trials, &found, ran, both, is_interrupted);
+    let mut study = study(&setting, &trials, &found, ran, both, is_interrupted);
+    let of_winner: Vec<_> = study.outcomes.iter().filter(|one| one.policy == 0).cloned().collect();
+    study.answers = assertions.iter().map(|one| one.answer(&of_winner)).collect();
     say(&study, &arguments.output, is_interrupted)?;
-    Ok(0)
+    Ok(study.exit_code())
 }
 
 /// The policy that was named, if one was.
@@ -81,7 +87,7 @@ fn search(
     yours: Option<&Candidate>,
     trials: &Trials,
 ) -> Search {
-    let scenario = tried!(setting.scenario(1), trials);
+    let scenario = tried!(setting.scenario(1), 1, trials);
     let mut search = Search::new(scenario, &searched(&setting.clients));
     if let Some(yours) = yours {
         search = search.against(&yours.policy);
@@ -119,8 +125,9 @@ fn study(
     if !found.is_complete || is_interrupted {
         notes.insert(0, "Stopped by Ctrl-C: this is the best that is known.".into());
     } else {
+        let count = ran.outcomes.first().map_or(0, |outcome| outcome.trials);
         notes.push(format!(
-            "Numbers above are of {TRIALS} trials for each crowd, with other random numbers than those of the search.",
+            "Numbers above are of {count} trials for each crowd, with other random numbers than those of the search.",
         ));
     }
     let mut scenario = setting.json();

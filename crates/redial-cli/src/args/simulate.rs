@@ -86,6 +86,12 @@ pub(crate) struct Tune {
     /// What share of the clients must succeed, such as 99% [default: what your policy reaches]
     #[arg(long, value_name = "SHARE", value_parser = value::share, help_heading = "Trials")]
     pub(crate) commit: Option<Share>,
+    /// How often the winner and your policy are tried with each crowd in the end [default: 500]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Trials")]
+    pub(crate) trials: Option<u32>,
+    /// What must hold for the winner, or the exit code is 1, as 'committed >= 99%'; may be repeated
+    #[arg(long, value_name = "CONDITION", help_heading = "Results")]
+    pub(crate) assert: Vec<String>,
     #[command(flatten)]
     pub(crate) output: OutputFlags,
 }

@@ -92,7 +92,7 @@ impl Setting {
         let mut crowds = Vec::new();
         for clients in &self.clients {
             let run = |candidate: &Candidate| {
-                tried!(self.scenario(*clients), trials).run(&candidate.policy)
+                tried!(self.scenario(*clients), *clients, trials).run(&candidate.policy)
             };
             let (outcomes, found) = each(policies, run, values)?;
             crowds.extend(outcomes.into_iter().map(|outcome| Crowd {

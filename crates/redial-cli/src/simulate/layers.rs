@@ -80,7 +80,9 @@ impl Setting {
     }
 
     pub(crate) fn run(&self, policies: &[Candidate], trials: &Trials) -> Result<Ran, Invalid> {
-        let run = |candidate: &Candidate| tried!(self.scenario(), trials).run(&candidate.policy);
+        let run = |candidate: &Candidate| {
+            tried!(self.scenario(), self.calls, trials).run(&candidate.policy)
+        };
         let (outcomes, found) = each(policies, run, values)?;
         Ok(Ran {
             lead: self.lead(&found, policies.len()),

@@ -211,7 +211,7 @@ impl Setting {
     pub(crate) fn run(&self, policies: &[Candidate], trials: &Trials) -> Result<Ran, Invalid> {
         let count = trials.count.unwrap_or(TRIALS);
         let run = |candidate: &Candidate| {
-            tried!(self.scenario(candidate.timeout, count), trials).run(&candidate.policy)
+            tried!(self.scenario(candidate.timeout, count), u32::MAX, trials).run(&candidate.policy)
         };
         let (outcomes, found) = each(policies, run, values)?;
         Ok(Ran {

@@ -56,7 +56,15 @@ pub(crate) struct Study {
     pub(crate) answers: Vec<Answer>,
 }
 
+/// The exit code where an assertion does not hold.
+const DOES_NOT_HOLD: u8 = 1;
+
 impl Study {
+    pub(crate) fn exit_code(&self) -> u8 {
+        let holds = self.answers.iter().all(|answer| answer.holds);
+        if holds { 0 } else { DOES_NOT_HOLD }
+    }
+
     /// The fields and their order are a promise.
     pub(crate) fn json(&self) -> String {
         let results: Vec<_> = self.results().collect();

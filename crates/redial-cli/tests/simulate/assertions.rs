@@ -66,7 +66,7 @@ fn programs_are_told_too() {
     assert_eq!(output.status.code(), Some(1));
     let found = parsed(&output);
     let keys: Vec<_> = found.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["scenario", "results", "assertions"]);
+    assert_eq!(keys, ["scenario", "results", "complete", "assertions"]);
     assert_eq!(
         found["assertions"].to_string(),
         r#"[{"assertion":"amplification < 9x","holds":false,"measured":"27x"},{"assertion":"worst < 28","holds":true,"measured":"27x"}]"#,
@@ -100,7 +100,13 @@ fn nothing_holds_of_a_policy_without_a_result() {
 }
 
 #[test]
-fn to_search_asserts_nothing() {
-    let output = redial("tune contention --assert 'calls < 5'");
-    assert_eq!(output.status.code(), Some(125));
+fn what_a_search_has_found_can_be_asserted() {
+    const SEARCH: &str = "tune contention --clients 3 --effort quick --trials 20";
+    let holds = redial(&format!("{SEARCH} --assert 'committed >= 99%'"));
+    assert_eq!(holds.status.code(), Some(0), "{}", stderr(&holds));
+    let fails = redial(&format!("{SEARCH} --assert 'calls < 1'"));
+    assert_eq!(fails.status.code(), Some(1), "{}", stderr(&fails));
+    assert!(stdout(&fails).contains("does not hold: calls < 1"), "{}", stdout(&fails));
+    let unread = redial(&format!("{SEARCH} --assert 'peak < 1'"));
+    assert_eq!(unread.status.code(), Some(125));
 }

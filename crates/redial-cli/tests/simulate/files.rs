@@ -201,5 +201,5 @@ fn a_search_is_written_down_in_the_same_way() {
     assert_eq!(crowd["scenario"]["seed"], 3);
     assert!(crowd["yours"]["policy"].as_str().unwrap().starts_with("attempts: 9,"), "{crowd:#}");
     let storm = crate::folder(&[("storm.toml", STORM)]);
-    refused_in(storm.path(), "tune storm.toml", "there is no setting `trials`");
+    refused_in(storm.path(), "tune storm.toml", "tune searches for contention alone");
 }

@@ -11,7 +11,7 @@ fn the_fields_of_each_scenario_and_their_order_are_a_promise() {
             "contention --clients 5 --trials 3",
             "scenario(name, model, clients, latency_ms, latency_spread_ms, start_spread_ms, seed), \
              results[policy, clients, trials, calls(mean, ci95), time_ms(mean, ci95), \
-             committed(mean, ci95), all_committed, attempts(mean, ci95)]",
+             committed(mean, ci95), all_committed, attempts(mean, ci95)], complete",
         ),
         (
             "outage --rate 50 --capacity 60 --trials 3 --after 30s --refuse -n 9 --budget 50% --breaker 4000",
@@ -21,7 +21,7 @@ fn the_fields_of_each_scenario_and_their_order_are_a_promise() {
              results[policy, trials, recovers, recovery_s(mean, ci95), amplification(mean, ci95), \
              peak(mean, ci95), goodput(mean, ci95), gave_up(mean, ci95), \
              gave_up_during(mean, ci95), gave_up_after(mean, ci95), late_load(mean, ci95), \
-             late_goodput(mean, ci95), caught_p50_s(mean, ci95), caught_p99_s(mean, ci95)]",
+             late_goodput(mean, ci95), caught_p50_s(mean, ci95), caught_p99_s(mean, ci95)], complete",
         ),
         (
             "wave --clients 100 --trials 3 --down 2s -n 5",
@@ -29,13 +29,13 @@ fn the_fields_of_each_scenario_and_their_order_are_a_promise() {
              results[policy, trials, peak(mean, ci95), peak_share(mean, ci95), \
              peak_at_s(mean, ci95), retries(mean, ci95), last_s(mean, ci95), gave_up(mean, ci95), \
              still_trying(mean, ci95), back(mean, ci95), back_p50_s(mean, ci95), \
-             back_p99_s(mean, ci95)]",
+             back_p99_s(mean, ci95)], complete",
         ),
         (
             "layers --trials 3 --calls 10 --budget 10%",
             "scenario(name, depth, errors, budget(share, burst, floor_per_second), calls, attempt_time_ms, seed), \
              results[policy, trials, amplification(mean, ci95), worst, closed_form, \
-             succeeded(mean, ci95), time_ms(mean, ci95), time_p99_ms(mean, ci95)]",
+             succeeded(mean, ci95), time_ms(mean, ci95), time_p99_ms(mean, ci95)], complete",
         ),
     ] {
         assert_eq!(shape(&json(line)), fields, "{line}");
