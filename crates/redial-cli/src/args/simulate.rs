@@ -26,7 +26,7 @@ Examples:
                   backoff: exponential, max_delay: 2s, jitter: full' --html crowd.html
   redial simulate contention --model ballot --latency 50ms --clients 2..10 --preset contention
   redial simulate outage --rate 280 --capacity 300 --with 'retry: 1, delay: 0s' --with 'attempts: 1'
-  redial simulate outage --rate 280 --capacity 300 --budget 5% -n 4 --assert 'recovers < 10min'
+  redial simulate outage --rate 280 --capacity 300 --after 15min --budget 5% -n 4 --assert 'recovers < 10min'
   redial simulate wave --clients 100000 --with 'retry: 5, delay: 1s, backoff: exponential, jitter: full'
   redial simulate layers --depth 3 -n 4
   redial simulate storm.toml --policy retries.yaml#fetch
@@ -67,9 +67,11 @@ Examples:
   redial tune contention.toml --effort thorough --html tuned.html
 
 What is searched is backoff, delay, factor, cap, jitter and attempts. What is compared is work (calls) \
-                  and time, each as a multiple of what your policy needs with as many clients; the \
-                  best policy is the one whose largest multiple is the smallest. The gain is measured \
-                  again with other random numbers than those that it was found by.")]
+                  and time, each as a multiple of what your policy needs with as many clients. Of the \
+                  policies that are better in both with every crowd, the best is the one that needs \
+                  the least on average; where there is none, the one whose largest multiple is the \
+                  smallest. The gain is measured again with other random numbers than those that it \
+                  was found by.")]
 pub(crate) struct Tune {
     /// contention; or a file with such a scenario
     #[arg(value_name = "SCENARIO", value_parser = Offered(|| vec!["contention"]), hide_possible_values = true, value_hint = clap::ValueHint::FilePath)]
