@@ -68,7 +68,7 @@ fn the_pictures_of_simulations_are_those_that_the_program_draws() {
         check_picture(picture, &[&["simulate", &file], more].concat());
     };
     simulate("aws.svg", "aws", &["--trials", "50", "--charts", "2"]);
-    simulate("storm.svg", "hotos", &["--charts", "1"]);
+    simulate("storm.svg", "hotos", &["--trials", "2", "--charts", "1"]);
     simulate("herd.svg", "herd", &[]);
     simulate("ballot.svg", "proposers", &["--charts", "1"]);
     simulate("collision.svg", "proposers", &["--model", "collision", "--charts", "1"]);
@@ -162,7 +162,7 @@ fn tuned() -> String {
     for model in ["ballot", "collision"] {
         for latency in ["20ms", "50ms", "100ms"] {
             let flags = ["--model", model, "--latency", latency, "--clients", "2..10"];
-            let more = ["--preset", "contention", "--json"];
+            let more = ["--preset", "contention", "--effort", "quick", "--json"];
             let text = printed(&[&["tune", "contention"], &flags[..], &more].concat());
             let study: Value = serde_json::from_str(&text).unwrap();
             let results = study["results"].as_array().unwrap();
