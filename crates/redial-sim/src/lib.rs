@@ -28,6 +28,20 @@
 //! # Ok::<(), redial_sim::Invalid>(())
 //! ```
 //!
+//! # Scenarios
+//!
+//! | | who | what is asked |
+//! |---|---|---|
+//! | [`Contention`] | clients that want to change one thing at once | what it costs, and who gives up |
+//! | [`Outage`] | calls that keep coming while their service is down | whether it recovers, and what the retries did to it |
+//! | [`Wave`] | clients that all fail at once | how many come back at the same moment |
+//! | [`Layers`] | services that call one another and all retry | what one call becomes at the bottom |
+//!
+//! Each is a value with settings, and `run` tries a policy in it: any policy, also one with a
+//! schedule of your own. Two runs on the same random numbers are compared by `against`. [`Search`]
+//! looks for a policy that does better than yours in a contention. `redial simulate` and `redial
+//! tune` are the same for the command line.
+//!
 //! # Promises
 //!
 //! The same seed gives the same result, bit for bit, on any number of threads and on any platform
