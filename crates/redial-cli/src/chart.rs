@@ -30,6 +30,10 @@ pub(crate) use svg::svg_of;
 pub(crate) enum Scale {
     /// Equal lengths are equal differences.
     Linear,
+    /// The same, of what is counted: there is nothing to write between 1 and 2.
+    Whole,
+    /// The same, from 0 to 100, whatever part of it is used.
+    Percent,
     /// Equal lengths are equal factors. Only numbers above zero have a place on it.
     Logarithmic,
 }

@@ -13,7 +13,7 @@ pub(super) const NOTHING: &str = "There is nothing to draw.";
 /// What is written along an axis.
 pub(super) fn axis_words(axis: &Axis) -> String {
     match axis.scale {
-        Scale::Linear => axis.label.clone(),
+        Scale::Linear | Scale::Whole | Scale::Percent => axis.label.clone(),
         Scale::Logarithmic => format!("{} (logarithmic)", axis.label),
     }
 }

@@ -34,7 +34,8 @@ impl Range {
         });
         let (low, high) = ends?;
         Some(match scale {
-            Scale::Linear => Self::linear(low, high),
+            Scale::Linear | Scale::Whole => Self { scale, ..Self::linear(low, high) },
+            Scale::Percent => Self { scale, low: low.min(0.0), high: high.max(100.0) },
             Scale::Logarithmic => Self::logarithmic(low, high),
         })
     }
@@ -70,7 +71,7 @@ impl Range {
     /// With its ends moved outwards to round numbers.
     pub(super) fn rounded(self) -> Self {
         let (low, high) = match self.scale {
-            Scale::Linear => {
+            Scale::Linear | Scale::Whole | Scale::Percent => {
                 let step = round_below((self.high - self.low) / 8.0);
                 (floor(self.low / step) * step, ceil(self.high / step) * step)
             }
@@ -93,7 +94,9 @@ impl Range {
 
     fn fraction(&self, value: f64) -> f64 {
         match self.scale {
-            Scale::Linear => (value - self.low) / (self.high - self.low),
+            Scale::Linear | Scale::Whole | Scale::Percent => {
+                (value - self.low) / (self.high - self.low)
+            }
             Scale::Logarithmic => {
                 let low = libm::log(self.low);
                 (libm::log(value) - low) / (libm::log(self.high) - low)
@@ -110,7 +113,7 @@ impl Range {
     /// Ticks at all round numbers, and then fewer and fewer of them.
     fn choices(&self) -> Vec<Vec<Tick>> {
         let mut choices = match self.scale {
-            Scale::Linear => vec![],
+            Scale::Linear | Scale::Whole | Scale::Percent => vec![],
             Scale::Logarithmic => self.powers(),
         };
         choices.extend(self.steps().into_iter().map(|step| self.multiples(step)));
@@ -121,7 +124,8 @@ impl Range {
         let width = exponent(self.high - self.low);
         let decades = (width - 2..=width + 1).map(|power| 10f64.powi(power));
         let steps = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|count| count * decade));
-        steps.filter(|step| (self.high - self.low) / step <= 40.0).collect()
+        let is_whole = |step: &f64| self.scale != Scale::Whole || *step >= 1.0;
+        steps.filter(|step| (self.high - self.low) / step <= 40.0).filter(is_whole).collect()
     }
 
     fn multiples(&self, step: f64) -> Vec<Tick> {
@@ -161,7 +165,7 @@ impl Axis {
 
 fn has_place(scale: Scale, value: f64) -> bool {
     let least = match scale {
-        Scale::Linear => -GREATEST,
+        Scale::Linear | Scale::Whole | Scale::Percent => -GREATEST,
         Scale::Logarithmic => LEAST,
     };
     (least..=GREATEST).contains(&value)
@@ -231,6 +235,14 @@ mod tests {
         for (values, expected) in logarithmic {
             assert_eq!(ticks(Scale::Logarithmic, values, 8), expected, "{values:?}");
         }
+    }
+
+    #[test]
+    fn what_is_counted_has_no_halves_and_shares_go_from_none_to_all() {
+        assert_eq!(ticks(Scale::Whole, &[0.0, 3.0], 9), "0 1 2 3");
+        assert_eq!(ticks(Scale::Whole, &[10.0, 190.0], 5), "0 50 100 150");
+        assert_eq!(ticks(Scale::Percent, &[97.0, 99.5], 6), "0 20 40 60 80 100");
+        assert_eq!(ticks(Scale::Percent, &[0.0], 6), "0 20 40 60 80 100");
     }
 
     #[test]

@@ -28,6 +28,15 @@ pub(crate) const MEASURES: &[Measure] = &[
     Measure::new("attempts", Unit::Count),
 ];
 
+/// What they are called in a table.
+const SHOWN: [(usize, &str); 5] = [
+    (0, "calls"),
+    (1, "time until the last is done"),
+    (2, "clients that succeed"),
+    (3, "trials in which all do"),
+    (4, "attempts of each"),
+];
+
 const CROWDS: [u32; 4] = [10, 20, 50, 100];
 
 /// At this share everybody is as good as served.
@@ -215,7 +224,7 @@ impl Found<'_> {
             _ => self.by_crowd(),
         };
         let most = self.setting.clients.last().copied().unwrap_or_default();
-        tables.extend(changes(&self.outcomes_of(most), MEASURES).map(|table| Table {
+        tables.extend(changes(&self.outcomes_of(most), MEASURES, &SHOWN).map(|table| Table {
             caption: format!("{}, with {most} clients", table.caption),
             ..table
         }));
@@ -228,15 +237,8 @@ impl Found<'_> {
     }
 
     fn one_crowd(&self, clients: u32) -> Table {
-        let shown = [
-            (0, "calls"),
-            (1, "time until the last is done"),
-            (2, "clients that succeed"),
-            (3, "trials in which all do"),
-            (4, "attempts of each"),
-        ];
         let outcomes = self.outcomes_of(clients);
-        table(format!("With {clients} clients"), &outcomes, MEASURES, &shown)
+        table(format!("With {clients} clients"), &outcomes, MEASURES, &SHOWN)
     }
 
     /// A table for each quantity, the crowds one below the other.
@@ -281,16 +283,22 @@ impl Found<'_> {
                 |crowd: &Crowd| crowd.results.is_some_and(|all| all.committed.mean < 1.0);
             // Work and time of clients that give up are of no interest before this.
             if self.crowds.iter().any(gives_up) {
-                figures.push(self.against_clients("Success", "clients that succeed, %", |all| {
-                    (100.0 * all.committed.mean, 100.0 * all.committed.ci95)
-                }));
+                figures.push(self.against_clients(
+                    "Success",
+                    "clients that succeed, %",
+                    Some(Scale::Percent),
+                    |all| (100.0 * all.committed.mean, 100.0 * all.committed.ci95),
+                ));
             }
             figures.push(
-                self.against_clients("Work", "calls", |all| (all.calls.mean, all.calls.ci95)),
+                self.against_clients("Work", "calls", None, |all| (all.calls.mean, all.calls.ci95)),
             );
-            figures.push(self.against_clients("Time", "time until the last is done, ms", |all| {
-                (all.time_ms.mean, all.time_ms.ci95)
-            }));
+            figures.push(self.against_clients(
+                "Time",
+                "time until the last is done, ms",
+                None,
+                |all| (all.time_ms.mean, all.time_ms.ci95),
+            ));
         }
         figures.push(self.work_and_time());
         figures
@@ -300,6 +308,7 @@ impl Found<'_> {
         &self,
         title: &str,
         label: &str,
+        scale: Option<Scale>,
         quantity: impl Fn(&Results) -> (f64, f64),
     ) -> Figure {
         let point = |crowd: &Crowd| {
@@ -310,11 +319,12 @@ impl Found<'_> {
         // Where one policy needs a hundred times what another does, both are to be seen.
         let values = || series.iter().flat_map(|series| &series.points).map(|point| point.y);
         let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-        let scale =
-            if most > 30.0 * least && least > 0.0 { Scale::Logarithmic } else { Scale::Linear };
+        let is_wide = most > 30.0 * least && least > 0.0;
+        let usual = if is_wide { Scale::Logarithmic } else { Scale::Linear };
+        let scale = scale.unwrap_or(usual);
         Figure::Chart(Chart {
             title: format!("{title} against the number of clients"),
-            x: Axis { label: "clients".into(), scale: Scale::Linear },
+            x: Axis { label: "clients".into(), scale: Scale::Whole },
             y: Axis { label: label.into(), scale },
             series,
             levels: Vec::new(),

@@ -87,7 +87,7 @@ impl Setting {
         Ok(Ran {
             lead: self.lead(&found, policies.len()),
             tables: std::iter::once(table("By policy".into(), &outcomes, MEASURES, &SHOWN))
-                .chain(changes(&outcomes, MEASURES))
+                .chain(changes(&outcomes, MEASURES, &SHOWN))
                 .collect(),
             figures: if found.is_empty() { Vec::new() } else { vec![by_layer(&found)] },
             outcomes,
@@ -131,7 +131,7 @@ fn by_layer(found: &[Found<LayersResults>]) -> Figure {
     };
     Figure::Chart(Chart {
         title: "What one call becomes, layer by layer".into(),
-        x: Axis { label: "layers below the top".into(), scale: Scale::Linear },
+        x: Axis { label: "layers below the top".into(), scale: Scale::Whole },
         y: Axis { label: "calls".into(), scale: Scale::Logarithmic },
         series: found.iter().map(series).collect(),
         levels: Vec::new(),

@@ -217,7 +217,7 @@ impl Setting {
         Ok(Ran {
             lead: self.lead(&found, policies.len()),
             tables: std::iter::once(table("By policy".into(), &outcomes, MEASURES, &SHOWN))
-                .chain(changes(&outcomes, MEASURES))
+                .chain(changes(&outcomes, MEASURES, &SHOWN))
                 .collect(),
             figures: if found.is_empty() { Vec::new() } else { self.figures(&found) },
             outcomes,
@@ -325,7 +325,7 @@ fn work_and_success(found: &[Found<OutageResults>]) -> Figure {
     Figure::Chart(Chart {
         title: "Work and loss: the nearer to the corner, the better".into(),
         x: Axis { label: "attempts per call".into(), scale: Scale::Linear },
-        y: Axis { label: "calls that give up, %".into(), scale: Scale::Linear },
+        y: Axis { label: "calls that give up, %".into(), scale: Scale::Percent },
         series: found.iter().map(series).collect(),
         levels: Vec::new(),
         bands: Vec::new(),

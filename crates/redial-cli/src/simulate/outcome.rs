@@ -164,16 +164,22 @@ pub(crate) fn table(
 const LONG: f64 = 1e6;
 
 /// What the policies after the first change, or nothing where there are none.
-pub(crate) fn changes(outcomes: &[Outcome], measures: &[Measure]) -> Option<Table> {
+pub(crate) fn changes(
+    outcomes: &[Outcome],
+    measures: &[Measure],
+    shown: &[(usize, &str)],
+) -> Option<Table> {
     let compared: Vec<_> = outcomes.iter().filter(|one| !one.against_first.is_empty()).collect();
     let row = |(key, _): &(&'static str, Estimate)| {
-        let measure = measures.iter().find(|measure| measure.key == *key)?;
+        let place = measures.iter().position(|measure| measure.key == *key)?;
+        let measure = measures[place];
+        let (_, name) = shown.iter().find(|(shown, _)| *shown == place)?;
         let cell = |outcome: &&Outcome| {
             let change = outcome.against_first.iter().find(|(other, _)| other == key);
             change.map_or_else(|| "–".into(), |(_, change)| difference(*change, measure.unit))
         };
         let cells = compared.iter().map(cell);
-        Some(std::iter::once(measure.name().replace('_', " ")).chain(cells).collect())
+        Some(std::iter::once((*name).to_owned()).chain(cells).collect())
     };
     let numbers = compared.iter().map(|outcome| (outcome.policy + 1).to_string());
     Some(Table {

@@ -85,9 +85,7 @@ impl Setting {
         let (outcomes, found) = each(policies, run, values)?;
         Ok(Ran {
             lead: self.lead(&found, policies.len()),
-            tables: std::iter::once(self.table(&outcomes))
-                .chain(changes(&outcomes, MEASURES))
-                .collect(),
+            tables: self.tables(&outcomes),
             figures: if found.is_empty() { Vec::new() } else { self.figures(&found) },
             outcomes,
         })
@@ -119,7 +117,7 @@ impl Setting {
         )
     }
 
-    fn table(&self, outcomes: &[Outcome]) -> Table {
+    fn tables(&self, outcomes: &[Outcome]) -> Vec<Table> {
         let back: &[(usize, &str)] = if self.down.is_some() {
             &[(7, "succeed"), (8, "half of them by"), (9, "99% by")]
         } else {
@@ -136,7 +134,8 @@ impl Setting {
         shown.extend(back);
         let window = human(self.window);
         let caption = format!("By policy; the peak is the most retries within {window}");
-        table(caption, outcomes, MEASURES, &shown)
+        let numbers = table(caption, outcomes, MEASURES, &shown);
+        std::iter::once(numbers).chain(changes(outcomes, MEASURES, &shown)).collect()
     }
 
     fn figures(&self, found: &[Found<WaveResults>]) -> Vec<Figure> {

@@ -20,12 +20,11 @@ impl Options {
         mut arguments: impl Iterator<Item = String>,
     ) -> Result<Self, Box<dyn Error>> {
         let mut options = Self {
-            runs: 600,
+            runs: 300,
             devices: vec![2, 5, 8, 10],
             round_trips: vec![Duration::from_millis(ROUND_TRIP_MIN)],
-            // Each has both ends of a connection here, and many systems give a process a thousand
-            // files.
-            at_once: 450,
+            // More keep each other's timers waiting, and each has both ends of a connection here.
+            at_once: 150,
             json: false,
         };
         while let Some(option) = arguments.next() {
