@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn what_is_counted_has_no_halves_and_shares_go_from_none_to_all() {
         assert_eq!(ticks(Scale::Whole, &[0.0, 3.0], 9), "0 1 2 3");
-        assert_eq!(ticks(Scale::Whole, &[10.0, 190.0], 5), "0 50 100 150");
+        assert_eq!(ticks(Scale::Whole, &[10.0, 190.0], 5), "0 50 100 150 200");
         assert_eq!(ticks(Scale::Percent, &[97.0, 99.5], 6), "0 20 40 60 80 100");
         assert_eq!(ticks(Scale::Percent, &[0.0], 6), "0 20 40 60 80 100");
     }
