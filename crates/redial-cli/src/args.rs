@@ -89,6 +89,7 @@ Examples:
   redial run -n 5 -- curl -fsS https://example.com/
   redial plan --with 'retry: 4, delay: 100ms, backoff: exponential, jitter: full'
   redial check retries.yaml
+  redial simulate outage --rate 280 --capacity 300 -n 2
   redial convert --to rust --policy retries.yaml#fetch
   redial explain cap-erases-jitter
   redial help policy                the language, with examples

@@ -44,7 +44,8 @@ pub(crate) fn run(arguments: args::Simulate, matches: Option<&ArgMatches>) -> Re
     let Watched { result, is_interrupted } =
         watched(all, arguments.output.progress, || setting.run(&policies, &trials));
     let ran = result.map_err(|invalid| Failure::Message(format!("--{invalid}")))?;
-    let notes = notes(&ran.outcomes, is_interrupted);
+    let mut notes = notes(&ran.outcomes, is_interrupted);
+    notes.extend(setting.about_timeouts(&policies));
     let mut study = Study {
         title: setting.title(),
         scenario: setting.json(&trials),
@@ -59,8 +60,7 @@ pub(crate) fn run(arguments: args::Simulate, matches: Option<&ArgMatches>) -> Re
         answers: Vec::new(),
     };
     study.answers = assertions.iter().map(|one| one.answer(&study.outcomes)).collect();
-    say(&study, &arguments.output, is_interrupted)?;
-    Ok(study.exit_code())
+    say(&study, &arguments.output, is_interrupted)
 }
 
 /// The flags, with those of a file under them where the scenario is one.
@@ -100,9 +100,10 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    pub(crate) fn new(name: &str, policy: &Policy) -> Self {
-        let named = Compared { name: Some(name.into()), clause: policy.to_string() };
-        Self { named, policy: *policy, timeout: None }
+    pub(crate) fn new(name: Option<String>, policy: &Policy, timeout: Option<Duration>) -> Self {
+        let timeout_words = timeout.map(|timeout| format!(", timeout: {}", written_out(timeout)));
+        let clause = format!("{policy}{}", timeout_words.unwrap_or_default());
+        Self { named: Compared { name, clause }, policy: *policy, timeout }
     }
 }
 
@@ -111,11 +112,16 @@ pub(crate) fn policies(
     matches: Option<&ArgMatches>,
 ) -> Result<Vec<Candidate>, Failure> {
     let chosen = chosen(flags, matches, false)?;
-    let candidate = |one: Chosen| {
-        let named = Compared { name: one.name, clause: one.policy.to_string() };
-        Candidate { named, policy: one.policy, timeout: one.entry.timeout }
-    };
+    let candidate = |one: Chosen| Candidate::new(one.name, &one.policy, one.entry.timeout);
     Ok(chosen.into_iter().map(candidate).collect())
+}
+
+/// A duration as a clause has it.
+fn written_out(duration: Duration) -> String {
+    let nanos = duration.as_nanos();
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let unit = units.into_iter().find(|(unit, _)| nanos.is_multiple_of(*unit));
+    unit.map_or(format!("{nanos}ns"), |(unit, name)| format!("{}{name}", nanos / unit))
 }
 
 pub(crate) fn one_on_stdout(output: &OutputFlags) -> Result<(), Failure> {
@@ -125,6 +131,21 @@ pub(crate) fn one_on_stdout(output: &OutputFlags) -> Result<(), Failure> {
         let one = "standard output holds one of --json, --csv -, --svg - and --html -";
         return Err(Failure::from(one));
     }
+    let files: Vec<_> = files.into_iter().flatten().filter(|path| *path != "-").collect();
+    for (place, path) in files.iter().enumerate() {
+        let path = std::path::Path::new(path);
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) {
+            let path = path.display();
+            return Err(Failure::Message(format!("cannot write {path}: its folder is not there")));
+        }
+        if files[..place].iter().any(|other| std::path::Path::new(other) == path) {
+            let path = path.display();
+            return Err(Failure::Message(format!(
+                "{path} can hold one of --csv, --svg and --html"
+            )));
+        }
+    }
     Ok(())
 }
 
@@ -133,7 +154,7 @@ pub(crate) fn say(
     study: &Study,
     output: &OutputFlags,
     is_interrupted: bool,
-) -> Result<(), Failure> {
+) -> Result<u8, Failure> {
     let written = write(study, output);
     if is_interrupted {
         if let Err(Failure::Message(message)) = &written {
@@ -141,7 +162,11 @@ pub(crate) fn say(
         }
         die_of_interrupt();
     }
-    written
+    match written {
+        // Whoever has read enough has not read what does not hold: the exit code says it.
+        Ok(()) | Err(Failure::BrokenPipe) => Ok(study.exit_code()),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// Writes what was asked for; what was not asked for as a file is for the terminal.
@@ -155,7 +180,7 @@ fn write(study: &Study, output: &OutputFlags) -> Result<(), Failure> {
         write_file(path, &study.svg(output.charts)?)?;
     }
     if let Some(path) = &output.html {
-        write_file(path, &study.html(command, output.charts))?;
+        write_file(path, &study.html(command))?;
     }
     let is_told =
         [&output.csv, &output.svg, &output.html].iter().any(|path| path.as_deref() == Some("-"));
@@ -361,6 +386,22 @@ impl Setting {
         };
         json["seed"] = trials.seed.into();
         json
+    }
+
+    /// What becomes of how long attempts may take, which not every scenario knows.
+    fn about_timeouts(&self, policies: &[Candidate]) -> Option<String> {
+        let has_one = |candidate: &Candidate| candidate.timeout.is_some();
+        match self {
+            Self::Outage(_) if policies.iter().all(has_one) => None,
+            Self::Outage(_) => Some(format!(
+                "Attempts time out after {}, unless their policy has a timeout.",
+                crate::duration::human(outage::TIMEOUT),
+            )),
+            _ => policies
+                .iter()
+                .any(has_one)
+                .then(|| "No attempt takes too long here: a timeout changes nothing.".into()),
+        }
     }
 
     /// How many trials there are in all.

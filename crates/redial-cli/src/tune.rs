@@ -27,6 +27,10 @@ const TRIALS: u32 = 500;
 /// Added to the seed for the last measurement, so that it meets other chance than the search did.
 const FRESH: u64 = 0x5eed;
 
+/// The places of the two policies that are measured in the end.
+const YOURS: usize = 0;
+const TUNED: usize = 1;
+
 /// A front of more policies than these is thinned out where it is printed.
 const SHOWN: usize = 12;
 
@@ -48,24 +52,23 @@ pub(crate) fn run(arguments: args::Tune, matches: Option<&ArgMatches>) -> Result
     let trials = Trials::new(&arguments.experiment, None);
     let count = arguments.trials.unwrap_or(TRIALS);
     let search = search(&setting, &arguments, yours.as_ref(), &trials);
-    let yours = yours.unwrap_or_else(|| Candidate::new("yours", search.yours()));
+    let yours = yours.unwrap_or_else(|| Candidate::new(Some("yours".into()), search.yours(), None));
 
     let last = 2 * u64::from(count) * setting.clients.len() as u64;
     let all = search.trials() + last;
     let Watched { result, is_interrupted } = watched(all, arguments.output.progress, || {
         let found = search.run()?;
         let fresh = trials.fresh(trials.seed.wrapping_add(FRESH), count);
-        let both = [Candidate::new("tuned", &found.winner.policy), yours.clone()];
+        let tuned = Candidate::new(Some("tuned".into()), &found.winner.policy, yours.timeout);
+        let both = [yours.clone(), tuned];
         let ran = setting.run(&both, &fresh)?;
         Ok((found, ran, both))
     });
     let (found, ran, both) =
         result.map_err(|invalid: Invalid| Failure::Message(format!("--{invalid}")))?;
     let mut study = study(&setting, &trials, &found, ran, both, is_interrupted);
-    let of_winner: Vec<_> = study.outcomes.iter().filter(|one| one.policy == 0).cloned().collect();
-    study.answers = assertions.iter().map(|one| one.answer(&of_winner)).collect();
-    say(&study, &arguments.output, is_interrupted)?;
-    Ok(study.exit_code())
+    study.answers = assertions.iter().map(|one| one.answer_of(&study.outcomes, TUNED)).collect();
+    say(&study, &arguments.output, is_interrupted)
 }
 
 /// The policy that was named, if one was.
@@ -77,7 +80,9 @@ fn yours(flags: &PolicyFlags, matches: Option<&ArgMatches>) -> Result<Option<Can
     let mut all = policies(flags, matches)?.into_iter();
     match (all.next(), all.next()) {
         (Some(only), None) => Ok(Some(only)),
-        _ => Err(Failure::from("tune compares with one policy; name one, as in FILE#NAME")),
+        _ => {
+            Err(Failure::from("tune compares with one policy; name one, as in --policy FILE#NAME"))
+        }
     }
 }
 
@@ -138,15 +143,15 @@ fn study(
         title: format!("{}, tuned", setting.title()),
         scenario,
         more: vec![
-            ("winner", json(&found.winner)),
+            ("winner", if found.tried == 0 { Json::Null } else { json(&found.winner) }),
             ("yours", json(&found.yours)),
             ("front", found.front.iter().map(json).collect()),
             ("tried", found.tried.into()),
             ("complete", (found.is_complete && !is_interrupted).into()),
         ],
+        lead: lead(setting, found, &both[TUNED].named.clause, &ran.outcomes),
         policies: both.into_iter().map(|candidate| candidate.named).collect(),
         measures: contention::MEASURES,
-        lead: lead(setting, found, &ran.outcomes),
         outcomes: ran.outcomes,
         tables,
         figures,
@@ -168,12 +173,13 @@ fn json(tried: &Tried) -> Json {
 fn lead(
     setting: &Setting,
     found: &Found,
+    clause: &str,
     outcomes: &[crate::simulate::outcome::Outcome],
 ) -> Vec<String> {
     if found.tried == 0 {
         return vec!["No policy was tried before it was stopped.".into()];
     }
-    let clause = found.winner.policy.to_string();
+    let clause = clause.to_owned();
     if found.winner.policy == found.yours.policy {
         return vec!["Nothing was found that is better than your policy.".into(), clause];
     }
@@ -188,7 +194,7 @@ fn lead(
                 one.values.as_ref().map_or(f64::NAN, |values| values[measure].number())
             })
         };
-        let ratios: Vec<_> = of(0).zip(of(1)).map(|(tuned, yours)| tuned / yours).collect();
+        let ratios: Vec<_> = of(TUNED).zip(of(YOURS)).map(|(tuned, yours)| tuned / yours).collect();
         let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
         (least, ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max))
     };
@@ -198,13 +204,14 @@ fn lead(
     if is_measured && ratio(2) != (1.0, 1.0) {
         let share = |policy: usize| {
             let all = outcomes.iter().filter(|one| one.policy == policy);
-            let worst = all.filter_map(|one| Some(one.values.as_ref().ok()?[2].number()));
+            // Where there is no end, nobody has succeeded by it.
+            let worst = all.map(|one| one.values.as_ref().map_or(0.0, |values| values[2].number()));
             amount(worst.fold(1.0, f64::min), 0.0, Unit::Share)
         };
         lead.push(format!(
             "At worst {} of the clients succeed, where with yours {} do.",
-            share(0),
-            share(1),
+            share(TUNED),
+            share(YOURS),
         ));
     }
     if is_measured {
@@ -230,6 +237,9 @@ fn change((least, most): (f64, f64), what: &str) -> String {
         }
         (least, most) if most <= 1.0 => {
             format!("{} to {} {fewer} {what}", percent(most), percent(least))
+        }
+        (least, most) if least >= 1.0 && percent(least) == percent(most) => {
+            format!("{} more {what}", percent(least))
         }
         (least, most) if least >= 1.0 => {
             format!("{} to {} more {what}", percent(least), percent(most))

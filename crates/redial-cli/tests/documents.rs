@@ -156,7 +156,7 @@ fn devices(model: &str) -> String {
 /// What the search finds instead of the new policy, and how both serve ten devices.
 fn tuned() -> String {
     let mut table =
-        "| model | round trip | found | commits / all do | new policy | until the last is done | new policy |\n"
+        "| model | round trip | found | new policy commits / all do | found | new policy until the last is done | found |\n"
             .to_owned();
     table += "|---|---|---|---|---|---|---|\n";
     for model in ["ballot", "collision"] {

@@ -31,8 +31,14 @@ Examples:
   redial simulate layers --depth 3 -n 4
   redial simulate storm.toml --policy retries.yaml#fetch
 
-The same seed gives the same result, on any number of threads. Assertions name what JSON names, as in \
-                  'peak < 1.5x', 'recovers < 30s', 'committed >= 99%', 'calls < 1000'.
+Assertions compare the means of what JSON names with <, <=, > or >=:
+  contention  calls, time, committed, all_committed, attempts
+  outage      recovers, amplification, peak, goodput, gave_up, late_load, late_goodput, …
+  wave        peak, peak_share, peak_at, retries, last, gave_up, back, …
+  layers      amplification, worst, succeeded, time, time_p99, …
+as in 'recovers < 30s', 'peak < 1.5x', 'committed >= 99%', 'late_load < 500/s', 'calls < 1000'.
+
+The same seed gives the same result, on any number of threads.
 
 Exit codes: 0 success; 1 an assertion does not hold; 125 bad usage, a bad policy or a file that cannot \
                   be read. Ctrl-C prints what is known so far.")]
@@ -82,10 +88,10 @@ pub(crate) struct Tune {
     pub(crate) setting: SettingFlags,
     #[command(flatten)]
     pub(crate) experiment: ExperimentFlags,
-    /// How long to search
+    /// How long to search [default: normal]
     #[arg(long, value_name = "HOW", help_heading = "Trials")]
     pub(crate) effort: Option<Effort>,
-    /// What share of the clients must succeed, such as 99% [default: what your policy reaches]
+    /// What share of the clients must succeed, such as 99% [default: 99%, or what your policy reaches if that is more]
     #[arg(long, value_name = "SHARE", value_parser = value::share, help_heading = "Trials")]
     pub(crate) commit: Option<Share>,
     /// How often the winner and your policy are tried with each crowd in the end [default: 500]
@@ -116,7 +122,7 @@ pub(crate) struct SettingFlags {
     /// contention: what decides between the clients [default: occ]
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<Model>,
-    /// contention, wave: how many clients, such as 100, 5,10,20 or 10..190
+    /// contention, wave: how many clients, such as 100, 5,10,20, 10..190, or 10..190:30 with a step
     #[arg(long, value_name = "N", value_parser = value::clients, allow_hyphen_values = true)]
     pub(crate) clients: Option<Clients>,
     /// contention: how long a message takes on average; for collision and ballot a round trip
@@ -257,7 +263,8 @@ pub(crate) struct OutputFlags {
     /// Write a page with answer, charts and numbers to this file; - is standard output
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(crate) html: Option<String>,
-    /// How many charts to draw, the most telling first [default: 2 on a terminal, all elsewhere]
+    /// How many charts to print or to write with --svg, the most telling first [default: 2 printed,
+    /// all with --svg]; a page has all
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) charts: Option<usize>,
     /// When to draw a bar that shows how far it is [default: on a terminal]

@@ -1,5 +1,9 @@
 //! What must hold of each policy: `peak < 1.5x`, `recovers < 30s`, `committed >= 99%`.
 
+use std::cmp::Reverse;
+
+use redial_sim::Estimate;
+
 use super::outcome::{Measure, Outcome, Unit, Value};
 use super::value;
 
@@ -23,7 +27,9 @@ enum Comparison {
 }
 
 /// The longer signs first, for the shorter ones begin them.
-const SIGNS: [(&str, Comparison); 4] = [
+const SIGNS: [(&str, Comparison); 6] = [
+    ("≤", Comparison::AtMost),
+    ("≥", Comparison::AtLeast),
     ("<=", Comparison::AtMost),
     (">=", Comparison::AtLeast),
     ("<", Comparison::Below),
@@ -51,9 +57,12 @@ impl Assertion {
             text.find(sign).map(|at| (at, sign.len(), *comparison))
         });
         // The first sign that stands there, and the longest of those.
-        let Some((at, length, comparison)) = found.min_by_key(|(at, length, _)| (*at, 2 - length))
+        let Some((at, length, comparison)) =
+            found.min_by_key(|(at, length, _)| (*at, Reverse(*length)))
         else {
-            return Err(wrong("this compares nothing; write it as in 'peak < 1.5x'".into()));
+            return Err(wrong(
+                "this compares nothing with <, <=, > or >=; write it as in 'peak < 1.5x'".into(),
+            ));
         };
         let (name, limit) = (text[..at].trim(), text[at + length..].trim());
         let (limit, units) = limit_of(limit).map_err(wrong)?;
@@ -61,7 +70,7 @@ impl Assertion {
         let is_named = |measure: &Measure| {
             let synonyms =
                 SYNONYMS.iter().filter(|(said, _)| *said == name).map(|(_, meant)| *meant);
-            synonyms.chain([name]).any(|name| measure.name() == name)
+            synonyms.chain([name]).any(|name| [measure.name(), measure.key].contains(&name))
         };
         if !measures.iter().any(is_named) {
             let names = names.join(", ");
@@ -77,6 +86,16 @@ impl Assertion {
         let unit = measures[measure].unit;
         let limit = if unit == Unit::Milliseconds { limit * 1000.0 } else { limit };
         Ok(Self { text: text.trim().into(), measure, comparison, limit, unit })
+    }
+
+    /// Whether it holds for one of the policies.
+    pub(crate) fn answer_of(&self, outcomes: &[Outcome], policy: usize) -> Answer {
+        let places: Vec<_> =
+            (0..outcomes.len()).filter(|place| outcomes[*place].policy == policy).collect();
+        let its: Vec<_> = places.iter().map(|place| outcomes[*place].clone()).collect();
+        let answer = self.answer(&its);
+        let worst = answer.worst.and_then(|worst| places.get(worst).copied());
+        Answer { worst, ..answer }
     }
 
     /// Whether it holds for all of these. Where there is no number, nothing holds.
@@ -103,7 +122,14 @@ impl Assertion {
             Comparison::Above => value.number() > self.limit,
             Comparison::AtLeast => value.number() >= self.limit,
         };
-        Answer { text: self.text.clone(), holds, worst: Some(at), words: value.words(self.unit) }
+        let mut words = value.words(self.unit);
+        if let Value::Estimate(Estimate { mean, ci95 }) = value
+            && ci95 > 0.0
+            && (mean - self.limit).abs() <= ci95
+        {
+            words.push_str(", too close to be sure");
+        }
+        Answer { text: self.text.clone(), holds, worst: Some(at), words }
     }
 
     /// How far in the wrong direction.
@@ -126,7 +152,7 @@ fn limit_of(text: &str) -> Result<(f64, &'static [Unit]), String> {
     } else if let Some(rate) = text.strip_suffix("/s") {
         number(rate).map(|rate| (rate, &[PerSecond][..]))
     } else if let Some(plain) = number(text) {
-        Some((plain, &[Count, Times, PerSecond, Share][..]))
+        Some((plain, &[Count, Times, PerSecond][..]))
     } else {
         value::duration(text)
             .ok()
@@ -148,7 +174,6 @@ fn example(unit: Unit) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use redial_sim::Estimate;
 
     const MEASURES: [Measure; 4] = [
         Measure::new("recovers", Unit::Share),
@@ -160,7 +185,7 @@ mod tests {
     fn outcomes(rows: &[[f64; 4]]) -> Vec<Outcome> {
         let value = |mean: f64| match mean.is_finite() {
             true => Value::Estimate(Estimate { mean, ci95: 0.0 }),
-            false => Value::Never(None),
+            false => Value::Never,
         };
         let outcome = |row: &[f64; 4]| Outcome {
             policy: 0,
@@ -220,6 +245,8 @@ mod tests {
             ("speed < 3", "there are recovers, recovery, peak, time"),
             ("peak < 30s", "1.5x"),
             ("time < 5", "30s"),
+            ("recovers < 30", "99%"),
+            ("recovers > 0.5", "99%"),
             ("peak < many", "`many` is no limit"),
             ("peak < NaN", "no limit"),
             ("< 5", "there is no ``"),

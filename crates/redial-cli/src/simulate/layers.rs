@@ -165,7 +165,7 @@ fn values(results: &LayersResults) -> Vec<Value> {
     vec![
         Value::Estimate(results.amplification),
         Value::Number(results.worst as f64),
-        results.closed_form.map_or(Value::Missing, Value::Number),
+        Value::Number(results.closed_form.unwrap_or(f64::NAN)),
         Value::Estimate(results.succeeded),
         Value::Estimate(results.time_ms),
         Value::Estimate(results.time_p99_ms),

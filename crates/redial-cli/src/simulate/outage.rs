@@ -105,7 +105,7 @@ const WINDOWS: u64 = 10_000;
 const WINDOWS_OF_ALL: u64 = 1_000_000;
 
 /// What clients wait for an answer where their policy does not say.
-const TIMEOUT: Duration = Duration::from_secs(1);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Setting {
     pub(crate) fn new(flags: &SettingFlags) -> Result<Self, Failure> {
@@ -205,6 +205,7 @@ impl Setting {
                 "recovery_s": recovery.as_secs_f64(),
             })),
             "processes": self.processes,
+            "timeout_s": TIMEOUT.as_secs_f64(),
         })
     }
 
@@ -232,6 +233,15 @@ impl Setting {
         if lead.is_empty() {
             lead.push("No policy came to an end.".into());
         }
+        if self.rate >= self.capacity {
+            let (rate, capacity) = (self.rate, self.capacity);
+            lead.insert(
+                0,
+                format!(
+                    "{rate} calls/s are too many for a capacity of {capacity}, without any outage."
+                ),
+            );
+        }
         lead
     }
 
@@ -246,8 +256,12 @@ impl Setting {
             "{load} requests/s keep coming, capacity is {capacity}, and {} of them are of use",
             per_second(results.late_goodput.mean),
         );
-        let sentence = if share == 0.0 {
-            let after = human(self.after);
+        let after = human(self.after);
+        let sentence = if share == 0.0 && results.late_load.mean < self.capacity {
+            format!(
+                "With {policy} the service has not recovered within {after}, but will: {load} requests/s come, capacity is {capacity}, and the queue gets shorter."
+            )
+        } else if share == 0.0 {
             format!("With {policy} the service does not recover within {after}: {keeps}.")
         } else if share < 1.0 {
             let share = amount(share, 0.0, Unit::Share);
@@ -361,7 +375,7 @@ impl Simulated for OutageRun {
 fn values(results: &OutageResults) -> Vec<Value> {
     let recovery = match results.recovers.mean {
         1.0 => results.recovery_s.into(),
-        _ => Value::Never(results.recovery_s),
+        _ => Value::Never,
     };
     vec![
         Value::Number(results.recovers.mean),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use redial_sim::Estimate;
 use serde_json::{Map, json};
 
+use super::study::Compared;
 use crate::chart::{Table, number};
 use crate::duration::human;
 
@@ -46,9 +47,8 @@ pub(crate) enum Value {
     Estimate(Estimate),
     /// A number that is not a mean.
     Number(f64),
-    /// Something that did not happen in every trial: beyond all bounds, whatever it is in those in
-    /// which it did.
-    Never(Option<Estimate>),
+    /// Something that did not happen in every trial: beyond all bounds.
+    Never,
     /// What there is none of: how long calls took that nobody made.
     Missing,
 }
@@ -65,7 +65,7 @@ impl Value {
         match self {
             Self::Estimate(estimate) => estimate.mean,
             Self::Number(number) => number,
-            Self::Never(_) => f64::INFINITY,
+            Self::Never => f64::INFINITY,
             Self::Missing => f64::NAN,
         }
     }
@@ -73,13 +73,15 @@ impl Value {
     fn json(self) -> serde_json::Value {
         match self {
             // What is not finite is null.
-            Self::Estimate(Estimate { mean, ci95 })
-            | Self::Never(Some(Estimate { mean, ci95 })) => {
-                json!({ "mean": mean, "ci95": ci95 })
-            }
+            Self::Estimate(Estimate { mean, ci95 }) => json!({ "mean": mean, "ci95": ci95 }),
             Self::Number(number) => json!(number),
-            Self::Never(None) | Self::Missing => serde_json::Value::Null,
+            Self::Never | Self::Missing => serde_json::Value::Null,
         }
+    }
+
+    /// Whether it has a mean and an interval, or would have.
+    fn is_estimate(self) -> bool {
+        !matches!(self, Self::Number(_))
     }
 
     /// For people.
@@ -87,7 +89,7 @@ impl Value {
         match self {
             Self::Estimate(Estimate { mean, ci95 }) => amount(mean, ci95, unit),
             Self::Number(number) => amount(number, 0.0, unit),
-            Self::Never(_) => "never".into(),
+            Self::Never => "never".into(),
             Self::Missing => "–".into(),
         }
     }
@@ -110,9 +112,12 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     /// The fields and their order are a promise.
-    pub(crate) fn json(&self, clause: &str, measures: &[Measure]) -> serde_json::Value {
+    pub(crate) fn json(&self, policy: &Compared, measures: &[Measure]) -> serde_json::Value {
         let mut object = Map::new();
-        object.insert("policy".into(), json!(clause));
+        if let Some(name) = &policy.name {
+            object.insert("name".into(), json!(name));
+        }
+        object.insert("policy".into(), json!(policy.clause));
         if let Some(clients) = self.clients {
             object.insert("clients".into(), json!(clients));
         }
@@ -198,6 +203,21 @@ fn difference(Estimate { mean, ci95 }: Estimate, unit: Unit) -> String {
     format!("{sign}{}", amount(mean.abs(), ci95, unit))
 }
 
+/// A result for a spreadsheet: as in JSON, but what has no mean has an empty one, so that columns do
+/// not depend on what came out.
+pub(crate) fn spread(
+    mut result: serde_json::Value,
+    values: &[Value],
+    measures: &[Measure],
+) -> serde_json::Value {
+    for (value, measure) in values.iter().zip(measures) {
+        if value.is_estimate() && result[measure.key].is_null() {
+            result[measure.key] = json!({ "mean": null, "ci95": null });
+        }
+    }
+    result
+}
+
 /// An amount as people say it, and how sure that is: `796 ±1.2`, `4.86s ±0.05s`, `12.5% ±0.4%`.
 pub(crate) fn amount(mean: f64, error: f64, unit: Unit) -> String {
     let (scale, sign) = match unit {
@@ -261,17 +281,18 @@ mod tests {
             against_first: vec![("calls", Estimate { mean: -2.0, ci95: 0.5 })],
             values: Ok(vec![
                 Value::Estimate(Estimate { mean: 5.0, ci95: f64::INFINITY }),
-                Value::Never(None),
+                Value::Never,
                 Value::Number(0.5),
             ]),
         };
+        let policy = Compared { name: None, clause: "attempts: 1".into() };
         let measures = [
             Measure::new("calls", Unit::Count),
             Measure::new("recovery_s", Unit::Seconds),
             Measure::new("all_committed", Unit::Share),
         ];
         assert_eq!(
-            one.json("attempts: 1", &measures).to_string(),
+            one.json(&policy, &measures).to_string(),
             r#"{"policy":"attempts: 1","clients":5,"trials":1,"calls":{"mean":5.0,"ci95":null},"recovery_s":null,"all_committed":0.5,"against_first":{"calls":{"mean":-2.0,"ci95":0.5}}}"#,
         );
     }

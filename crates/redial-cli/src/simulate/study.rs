@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use serde_json::{Value as Json, json};
 
 use super::assertion::Answer;
-use super::outcome::{Measure, Outcome};
+use super::outcome::{Measure, Outcome, spread};
 use crate::chart::{Figure, Page, Table, svg_of};
 use crate::output::Failure;
 use crate::text::{clip, columns, pad_left, pad_right, wrap, wrap_clause};
@@ -80,7 +80,11 @@ impl Study {
 
     /// One line for each result; a mean and its interval are two columns.
     pub(crate) fn csv(&self) -> String {
-        let rows: Vec<_> = self.results().map(|result| flat(&result)).collect();
+        let spread = |(outcome, result): (&Outcome, Json)| match &outcome.values {
+            Ok(values) => flat(&spread(result, values, self.measures)),
+            Err(_) => flat(&result),
+        };
+        let rows: Vec<_> = self.outcomes.iter().zip(self.results()).map(spread).collect();
         let mut columns: Vec<&str> = Vec::new();
         for (name, _) in rows.iter().flatten() {
             if !columns.contains(&name.as_str()) {
@@ -99,7 +103,7 @@ impl Study {
     }
 
     fn results(&self) -> impl Iterator<Item = Json> {
-        let json = |one: &Outcome| one.json(&self.policies[one.policy].clause, self.measures);
+        let json = |one: &Outcome| one.json(&self.policies[one.policy], self.measures);
         self.outcomes.iter().map(json)
     }
 
@@ -119,7 +123,7 @@ impl Study {
         &self.figures[..count]
     }
 
-    pub(crate) fn html(&self, command: String, charts: Option<usize>) -> String {
+    pub(crate) fn html(&self, command: String) -> String {
         let policy = |(place, one): (usize, &Compared)| {
             vec![
                 one.name.as_ref().map_or_else(|| (place + 1).to_string(), |_| one.label(place)),
@@ -136,12 +140,28 @@ impl Study {
         Page {
             title: self.title.clone(),
             lead: self.lead.iter().cloned().chain(answers).collect(),
-            figures: self.figures_to_draw(charts).to_vec(),
-            tables: std::iter::once(policies).chain(self.tables.iter().cloned()).collect(),
+            figures: self.figures.clone(),
+            tables: std::iter::once(policies)
+                .chain(self.tables.iter().cloned())
+                .chain([self.settings()])
+                .collect(),
             notes: self.notes.clone(),
             command,
         }
         .html()
+    }
+
+    /// The scenario, for whoever has the page alone.
+    fn settings(&self) -> Table {
+        let row = |(name, value): (String, String)| vec![name.replace('_', " "), value];
+        let trials = self.outcomes.iter().map(|outcome| outcome.trials).max().unwrap_or(0);
+        let trials = ("trials".to_owned(), trials.to_string());
+        let settings = flat(&self.scenario).into_iter().filter(|(_, value)| !value.is_empty());
+        Table {
+            caption: "The scenario".into(),
+            header: vec!["setting".into(), "value".into()],
+            rows: settings.chain([trials]).map(row).collect(),
+        }
     }
 
     /// The answer, the policies, the numbers and the charts.
@@ -216,8 +236,8 @@ fn lines(text: &mut String, sentence: &str, style: Style, width: usize) {
     }
 }
 
-/// A table as text. One that is too wide is turned over, so that its columns become rows; what does
-/// not fit even then is clipped.
+/// A table as text. One that is too wide is turned over, so that its columns become rows, if that
+/// helps; and columns that still do not fit stand below the others.
 pub(crate) fn drawn(table: &Table, width: usize) -> String {
     let rows: Vec<&Vec<String>> = std::iter::once(&table.header).chain(&table.rows).collect();
     let upright: Vec<Vec<&str>> =
@@ -226,11 +246,36 @@ pub(crate) fn drawn(table: &Table, width: usize) -> String {
     let turned: Vec<Vec<&str>> = (0..columns)
         .map(|column| rows.iter().map(|row| row.get(column).map_or("", String::as_str)).collect())
         .collect();
-    let is_narrower = lengths(&turned) < lengths(&upright);
-    let is_turned = lengths(&upright) > width && is_narrower;
-    let clauses = !is_turned && table.ends_in_clauses();
+    let caption = wrap(&table.caption, width).join("\n");
+    if table.ends_in_clauses() {
+        return format!("{caption}\n{}", aligned(&upright, true, width));
+    }
+    let is_turned = lengths(&upright) > width && lengths(&turned) <= width;
     let cells = if is_turned { turned } else { upright };
-    format!("{}\n{}", clip(&table.caption, width), aligned(&cells, clauses, width))
+    let blocks = blocks(&cells, width).into_iter().map(|block| aligned(&block, false, width));
+    format!("{caption}\n{}", blocks.collect::<Vec<_>>().join("\n"))
+}
+
+/// The columns in as many blocks as it takes, each with the names in front.
+fn blocks<'t>(cells: &[Vec<&'t str>], width: usize) -> Vec<Vec<Vec<&'t str>>> {
+    let widths = widths(cells);
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut room = 0;
+    for (column, needed) in widths.iter().map(|width| width + 2).enumerate().skip(1) {
+        if groups.is_empty() || needed > room {
+            groups.push(vec![0]);
+            room = width.saturating_sub(widths[0]);
+        }
+        room = room.saturating_sub(needed);
+        if let Some(group) = groups.last_mut() {
+            group.push(column);
+        }
+    }
+    let of = |group: &Vec<usize>| {
+        let row = |row: &Vec<&'t str>| group.iter().map(|column| row[*column]).collect();
+        cells.iter().map(row).collect()
+    };
+    groups.iter().map(of).collect()
 }
 
 /// How wide the cells are side by side.
@@ -247,21 +292,27 @@ fn widths(cells: &[Vec<&str>]) -> Vec<usize> {
     (0..count).map(widest).collect()
 }
 
-/// Names at the left, numbers at the right, and a last column of clauses as they are.
+/// Names at the left, numbers at the right, and a last column of clauses in as many lines as they
+/// take.
 fn aligned(cells: &[Vec<&str>], clauses: bool, width: usize) -> String {
     let quiet = Style::new().dimmed();
     let widths = widths(cells);
+    let numbers = if clauses { widths.len().saturating_sub(1) } else { widths.len() };
     let mut text = String::new();
     for (place, row) in cells.iter().enumerate() {
-        let padded = row.iter().enumerate().map(|(column, cell)| match column {
+        let padded = row[..numbers].iter().enumerate().map(|(column, cell)| match column {
             0 => pad_right(cell, widths[column]),
-            _ if clauses && column + 1 == widths.len() => (*cell).into(),
             _ => pad_left(cell, widths[column]),
         });
-        let line = clip(padded.collect::<Vec<_>>().join("  ").trim_end(), width);
-        match place {
-            0 => drop(writeln!(text, "{quiet}{line}{quiet:#}")),
-            _ => drop(writeln!(text, "{line}")),
+        let mut start = padded.collect::<Vec<_>>().join("  ");
+        let style = if place == 0 { quiet } else { Style::new() };
+        let indent = columns(&start) + 2;
+        let clause = row[numbers..].concat();
+        for line in wrap_clause(&clause, width.saturating_sub(indent).max(20)) {
+            let line = format!("{start}  {line}");
+            let line = clip(line.trim_end(), width);
+            let _ = writeln!(text, "{style}{line}{style:#}");
+            start = " ".repeat(indent - 2);
         }
     }
     text

@@ -78,12 +78,13 @@ fn what_says_nothing_is_refused_before_anything_runs() {
     // It would run for minutes.
     let long = "simulate contention --clients 1000 --trials 1000000";
     for (assertion, because) in [
-        ("", "this compares nothing; write it as in 'peak < 1.5x'"),
+        ("", "this compares nothing with <, <=, > or >=; write it as in 'peak < 1.5x'"),
         ("calls", "this compares nothing"),
         ("calls = 5", "this compares nothing"),
         ("calls < many", "`many` is no limit; use one such as 1.5x, 30s, 99% or 1000"),
         ("calls < 5s", "calls is compared with something such as 1000"),
         ("time < 5", "time is compared with something such as 30s"),
+        ("committed > 99", "committed is compared with something such as 99%"),
         ("peak < 5", "there is no `peak` here; there are calls, time, committed, all_committed"),
         ("calls < NaN", "no limit"),
     ] {

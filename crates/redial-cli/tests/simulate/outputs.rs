@@ -73,7 +73,7 @@ fn a_spreadsheet_has_the_numbers_of_the_json() {
 fn what_there_is_none_of_is_an_empty_cell() {
     let output = simulate("wave --clients 5 --trials 2 -n 1 --csv -");
     let rows = rows(stdout(&output));
-    let place = rows[0].iter().position(|name| name == "back_p50_s").unwrap();
+    let place = rows[0].iter().position(|name| name == "back_p50_s.mean").unwrap();
     assert_eq!(rows[1][place], "");
     let rows = self::rows(stdout(&simulate(&format!("{ENDLESS} --csv -"))));
     assert_eq!(rows[0], ["policy", "clients", "trials", "cut"]);
@@ -192,9 +192,13 @@ fn there_is_no_picture_of_nothing() {
 
 #[test]
 fn who_reads_one_line_and_leaves_is_no_error() {
-    for line in
-        ["simulate layers --calls 5 --trials 2", "simulate layers --calls 5 --trials 2 --json"]
-    {
+    for (line, code) in [
+        ("simulate layers --calls 5 --trials 2", 0),
+        ("simulate layers --calls 5 --trials 2 --json", 0),
+        // What does not hold does not hold for want of a reader.
+        ("simulate layers --calls 5 --trials 2 --assert 'worst < 2x'", 1),
+        ("simulate layers --calls 5 --trials 2 --json --assert 'worst < 2x'", 1),
+    ] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_redial"))
             .args(words(line))
             .stdin(Stdio::null())
@@ -206,7 +210,7 @@ fn who_reads_one_line_and_leaves_is_no_error() {
         drop(child.stdout.take());
         let mut said = String::new();
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""), "{line}");
+        assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(code), ""), "{line}");
     }
     let mut child = Command::new(env!("CARGO_BIN_EXE_redial"))
         .args(words("simulate layers --calls 5 --trials 2"))
@@ -218,4 +222,62 @@ fn who_reads_one_line_and_leaves_is_no_error() {
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
     assert!(first.starts_with("With this policy"), "{first}");
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn places_that_cannot_hold_it_are_refused_before_anything_runs() {
+    // It would run for minutes.
+    let long = "simulate contention --clients 1000 --trials 1000000";
+    refused(&format!("{long} --html nowhere/page.html"), "its folder is not there");
+    refused(&format!("{long} --csv x --svg x"), "x can hold one of --csv, --svg and --html");
+}
+
+#[test]
+fn how_long_attempts_may_take_is_a_part_of_the_policy() {
+    let line = "outage --rate 20 --capacity 40 --after 5s --trials 2 \
+                --with 'retry: 1, timeout: 1500ms' --with 'retry: 1, timeout: 2h' --with 'retry: 1'";
+    let policies: Vec<_> = json(line)["results"].as_array().unwrap().clone();
+    let policies: Vec<_> = policies.iter().map(|result| &result["policy"]).collect();
+    assert_eq!(
+        policies,
+        ["attempts: 2, timeout: 1500ms", "attempts: 2, timeout: 7200s", "attempts: 2"],
+    );
+    let text = simulate(line);
+    let note = "Attempts time out after 1s, unless their policy has a timeout.";
+    assert!(stdout(&text).contains(note), "{}", stdout(&text));
+    let ignored = simulate("wave --clients 5 --trials 2 --with 'retry: 1, timeout: 1s'");
+    let note = "No attempt takes too long here: a timeout changes nothing.";
+    assert!(stdout(&ignored).contains(note), "{}", stdout(&ignored));
+}
+
+#[test]
+fn no_number_is_lost_on_a_narrow_terminal() {
+    let policies = " --with 'attempts: 2, delay: 1s'".repeat(7);
+    let line = format!("simulate wave --clients 50 --trials 3 --charts 0{policies}");
+    for columns in ["40", "80"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_redial"))
+            .args(words(&line))
+            .env("COLUMNS", columns)
+            .output()
+            .unwrap();
+        let text = stdout(&output);
+        assert!(!text.contains('…'), "{text}");
+        let width = columns.parse().unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        let peaks = text.lines().filter(|line| line.starts_with("peak  "));
+        let peaks: usize = peaks.map(|line| line.split_whitespace().count() - 1).sum();
+        // Seven policies, and six that are compared with the first.
+        assert!(peaks >= 7, "{text}");
+    }
+}
+
+#[test]
+fn columns_of_a_spreadsheet_do_not_depend_on_the_order_of_policies() {
+    let header = |policies: &str| {
+        let line = format!("wave --clients 5 --trials 2 --csv - {policies}");
+        rows(stdout(&simulate(&line))).remove(0)
+    };
+    let (one, two) = ("--with 'attempts: 1'", "--with 'retry: 2, delay: 1s'");
+    assert_eq!(header(&format!("{one} {two}")), header(&format!("{two} {one}")));
+    assert!(header(one).contains(&"peak_at_s.mean".to_owned()));
 }

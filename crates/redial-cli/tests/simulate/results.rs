@@ -17,7 +17,7 @@ fn the_fields_of_each_scenario_and_their_order_are_a_promise() {
             "outage --rate 50 --capacity 60 --trials 3 --after 30s --refuse -n 9 --budget 50% --breaker 4000",
             "scenario(name, rate, capacity, down_s, remaining, refuses, before_s, after_s, queue, \
              service, arrivals, errors, budget(share, burst, floor_per_second), breaker(failures, recovery_s), \
-             processes, seed), \
+             processes, timeout_s, seed), \
              results[policy, trials, recovers, recovery_s(mean, ci95), amplification(mean, ci95), \
              peak(mean, ci95), goodput(mean, ci95), gave_up(mean, ci95), \
              gave_up_during(mean, ci95), gave_up_after(mean, ci95), late_load(mean, ci95), \

@@ -96,7 +96,9 @@ impl CaughtCounts {
 impl OutageTrial {
     pub(super) fn new(run: EngineRun, in_flight: u32, digest: Digest, tally: &mut Tally) -> Self {
         let recovery = tally.last_after(Window::is_bad);
-        let is_over = recovery <= tally.course.until - tally.course.up;
+        // Answers that are all errors are no recovery, however quick they are.
+        let is_of_use = tally.late_succeeded > 0 || tally.late_attempts == 0;
+        let is_over = is_of_use && recovery <= tally.course.until - tally.course.up;
         let last_failure = tally.last_after(|window| window.failed() > 0);
         Self {
             ended: run.ended,
@@ -153,7 +155,7 @@ pub struct OutageResults {
     /// Trials.
     pub trials: u32,
     /// The share of the trials that recover in the time looked at: in their last window, at least
-    /// half of the attempts are answered in time.
+    /// half of the attempts are answered in time, and in the last ten some call succeeds.
     pub recovers: Share,
     /// How many seconds after the outage's end that holds for good: in every window from there on.
     /// Over the trials that recover; nothing where none does.
