@@ -2,34 +2,37 @@
 
 #![deny(unsafe_code)]
 
+// What `redial run` needs comes first. The linker keeps this order, and code that lies together is
+// read from the disk together: `run` starts in fewer pages.
 mod args;
-mod cells;
-mod chart;
-mod check;
 mod choose;
-mod classify;
-mod convert;
-mod draw;
 mod duration;
 mod events;
-mod explain;
-mod help;
-mod html;
 mod output;
-mod plan;
-mod preview;
-mod report;
 mod rules;
 #[cfg(unix)]
 mod run;
 #[cfg(unix)]
 mod shared;
 mod shell;
-mod simulate;
 mod source;
 mod text;
-mod tune;
 mod visible;
+
+mod cells;
+mod chart;
+mod check;
+mod classify;
+mod convert;
+mod draw;
+mod explain;
+mod help;
+mod html;
+mod plan;
+mod preview;
+mod report;
+mod simulate;
+mod tune;
 #[cfg(test)]
 mod xml;
 

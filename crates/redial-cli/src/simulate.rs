@@ -30,6 +30,7 @@ use crate::chart::{Figure, Table};
 use crate::choose::{Chosen, chosen};
 use crate::output::{Failure, count, print, print_error, width, write_file};
 
+#[inline(never)]
 pub(crate) fn run(arguments: args::Simulate, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     let Written { arguments, matches } =
         written(arguments, |arguments| &arguments.scenario, matches)?;

@@ -34,6 +34,7 @@ const TUNED: usize = 1;
 /// A front of more policies than these is thinned out where it is printed.
 const SHOWN: usize = 12;
 
+#[inline(never)]
 pub(crate) fn run(arguments: args::Tune, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     let Written { arguments, matches } =
         written(arguments, |arguments| &arguments.scenario, matches)?;
