@@ -11,6 +11,15 @@ const DAY: u128 = 24 * HOUR;
 /// With its leap day spread out.
 const YEAR: u128 = 8766 * HOUR;
 
+/// What a duration should look like.
+pub(crate) const EXPECTED: &str = "use one such as 500ms, 10s or 1m30s";
+
+/// A duration that somebody wrote. A unit is not guessed.
+pub(crate) fn read(text: &str) -> Option<Duration> {
+    let has_unit = text.ends_with(|end: char| end.is_alphabetic());
+    redial_policy::dictated(text).filter(|_| has_unit)
+}
+
 /// A duration to four digits, in the units people use: `100ms`, `1.5s`, `2min 30s`, `584.5 years`.
 pub(crate) fn human(duration: Duration) -> String {
     // Rounded first: what rounds up to a minute is a minute and not sixty seconds.

@@ -6,6 +6,7 @@ use redial_policy::{Entry, RuleSet, Rules};
 
 use crate::args::RuleFlags;
 use crate::draw::{Lines, draw};
+use crate::duration;
 use crate::help;
 use crate::output::{Failure, REFUSED, print_note};
 use crate::source::Source;
@@ -30,14 +31,10 @@ pub(crate) fn rules(flags: &RuleFlags, entry: &Entry) -> Result<Rules, Failure> 
     Ok(rules)
 }
 
-/// A duration of a flag. A unit is not guessed.
+/// A duration of a flag.
 pub(crate) fn duration(flag: &str, text: &str) -> Result<Duration, Failure> {
-    let has_unit = text.ends_with(|end: char| end.is_alphabetic());
-    let duration = redial_policy::dictated(text).filter(|_| has_unit);
-    duration.ok_or_else(|| {
-        Failure::Message(format!(
-            "{flag}: `{text}` is not a duration; use one such as 500ms, 10s or 1m30s"
-        ))
+    duration::read(text).ok_or_else(|| {
+        Failure::Message(format!("{flag}: `{text}` is not a duration; {}", duration::EXPECTED))
     })
 }
 

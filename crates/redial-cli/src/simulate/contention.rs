@@ -340,10 +340,8 @@ impl Found<'_> {
             Some(Point { x: results.calls.mean, y: results.time_ms.mean, error: 0.0 })
         };
         // Work and time of those that give up are no achievement.
-        let with_share = |series: Series| {
-            let place =
-                series.name.split(' ').next().and_then(|number| number.parse::<usize>().ok());
-            let results = place.and_then(|number| self.of(number - 1, most));
+        let with_share = |(policy, series): (usize, Series)| {
+            let results = self.of(policy, most);
             match results.map(|results| results.committed.mean) {
                 Some(share) if share < NEARLY_ALL => {
                     let share = amount(share, 0.0, Unit::Share);
@@ -358,7 +356,7 @@ impl Found<'_> {
             ),
             x: Axis { label: "calls".into(), scale: Scale::Logarithmic },
             y: Axis { label: "time until the last is done, ms".into(), scale: Scale::Logarithmic },
-            series: self.series(point, Style::Dots).map(with_share).collect(),
+            series: self.series(point, Style::Dots).enumerate().map(with_share).collect(),
             levels: Vec::new(),
             bands: Vec::new(),
         })

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::duration;
+
 /// A part of a whole, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Share(pub(crate) f64);
@@ -16,12 +18,9 @@ const CROWDS_MAX: usize = 200;
 /// A range without a step has at most this many values.
 const POINTS: u32 = 20;
 
-/// A duration. A unit is not guessed.
+/// A duration.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let has_unit = text.ends_with(|end: char| end.is_alphabetic());
-    redial_policy::dictated(text)
-        .filter(|_| has_unit)
-        .ok_or_else(|| "this is not a duration; use one such as 500ms, 10s or 1m30s".into())
+    duration::read(text).ok_or_else(|| format!("this is not a duration; {}", duration::EXPECTED))
 }
 
 /// A number; of what, and how large it may be, is for the scenario to say.
