@@ -306,7 +306,7 @@ impl Breaker {
             State::Closed { .. } => Some((state, period)),
             _ => None,
         });
-        admitted.map(|period| Permit { breaker: self, period })
+        admitted.ok().map(|word| Permit { breaker: self, period: period(word) })
     }
 
     /// What it would do with a call at `now`.
@@ -368,11 +368,11 @@ impl Breaker {
     /// assert_eq!(breaker.state(Time::ZERO), BreakerState::Closed { failures: 0 });
     /// ```
     pub fn reset(&self) {
-        self.change(|_, period| Some((State::Closed { failures: 0 }, next(period))));
+        let _ = self.change(|_, period| Some((State::Closed { failures: 0 }, next(period))));
     }
 
     fn report_success(&self, admitted_in: u64) {
-        self.change(|state, period| match state {
+        let _ = self.change(|state, period| match state {
             _ if period != admitted_in => None,
             State::Closed { failures: 0 } => None,
             State::Closed { .. } => Some((State::Closed { failures: 0 }, period)),
@@ -389,9 +389,10 @@ impl Breaker {
         });
     }
 
-    fn report_failure(&self, admitted_in: u64, now: Time) {
+    /// The state after the report, whether it counted or not.
+    fn report_failure(&self, admitted_in: u64, now: Time) -> BreakerState {
         let until_micros = until_micros(now, self.settings.recovery);
-        self.change(|state, period| match state {
+        let changed = self.change(|state, period| match state {
             _ if period != admitted_in => None,
             State::Closed { failures } if failures + 1 < self.settings.failures as u64 => {
                 Some((State::Closed { failures: failures + 1 }, period))
@@ -401,11 +402,13 @@ impl Breaker {
             }
             State::Open { .. } => None,
         });
+        let (Ok(word) | Err(word)) = changed;
+        State::of(word).at(now)
     }
 
     /// A probe that never reported makes room for another.
     fn release(&self, admitted_in: u64) {
-        self.change(|state, period| match state {
+        let _ = self.change(|state, period| match state {
             State::HalfOpen { running, succeeded } if period == admitted_in => {
                 Some((State::HalfOpen { running: running.saturating_sub(1), succeeded }, period))
             }
@@ -413,14 +416,15 @@ impl Breaker {
         });
     }
 
-    /// One atomic step to the state and period that `step` gives; the period that holds now, or
-    /// `None` where it gave nothing.
-    fn change(&self, step: impl Fn(State, u64) -> Option<(State, u64)>) -> Option<u64> {
-        let changed = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
+    /// One atomic step to the state and period that `step` gives, and the new word; the word as it
+    /// is where `step` gave nothing.
+    fn change(&self, step: impl Fn(State, u64) -> Option<(State, u64)>) -> Result<u64, u64> {
+        let step = |word| {
             step(State::of(word), period(word)).map(|(state, period)| state.in_period(period))
-        });
+        };
+        let old = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, &step)?;
         // `fetch_update` hands out the old word; the step is pure, so asking again is exact.
-        changed.ok().and_then(|old| step(State::of(old), period(old))).map(|(_, period)| period)
+        step(old).ok_or(old)
     }
 }
 
@@ -465,15 +469,24 @@ impl Permit<'_> {
         core::mem::forget(self);
     }
 
-    /// The attempt failed at `now`.
+    /// The attempt failed at `now`. Gives the time from which on the breaker admits another one:
+    /// `now`, unless it is open.
     ///
     /// ```
+    /// use core::time::Duration;
     /// use redial_core::{Breaker, Time};
-    /// Breaker::new().admit(|| Time::ZERO).expect("closed").failed(Time::ZERO);
+    /// let breaker = Breaker::builder().failures(2).recovery(Duration::from_secs(30)).build();
+    /// let fail = || breaker.admit(|| Time::ZERO).expect("closed").failed(Time::ZERO);
+    /// assert_eq!(fail(), Time::ZERO);
+    /// assert_eq!(fail(), Time::ZERO.after(Duration::from_secs(30)));
     /// ```
-    pub fn failed(self, now: Time) {
-        self.breaker.report_failure(self.period, now);
+    pub fn failed(self, now: Time) -> Time {
+        let state = self.breaker.report_failure(self.period, now);
         core::mem::forget(self);
+        match state {
+            BreakerState::Open { until } => until,
+            BreakerState::Closed { .. } | BreakerState::HalfOpen => now,
+        }
     }
 
     /// The attempt goes on, and its report will come from elsewhere, by [`Breaker::permit`]. A probe

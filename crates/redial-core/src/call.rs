@@ -1,10 +1,15 @@
 //! The decision machine of one call: time and random words come in, a decision goes out.
 
+mod snapshot;
+
+pub use snapshot::CallSnapshot;
+
 use core::fmt;
 use core::time::Duration;
 
 #[cfg(target_has_atomic = "64")]
 use crate::budget::Budget;
+use crate::gate::Gate;
 use crate::policy::{AsPolicy, NO_LIMIT, Policy};
 use crate::random::Random;
 use crate::schedule::Schedule;
@@ -409,6 +414,38 @@ impl<P: AsPolicy> Call<P> {
         }
     }
 
+    /// Whether an attempt may start at `now`, as far as a [`Gate`] is asked about it.
+    ///
+    /// # Errors
+    /// [`Stop::BreakerOpen`] where the gate does not admit one.
+    ///
+    /// ```
+    /// use redial_core::{Gate, Policy, Stop, Time};
+    ///
+    /// struct Closed;
+    ///
+    /// impl Gate for Closed {
+    ///     fn admit(&mut self, _now: Time) -> bool {
+    ///         false
+    ///     }
+    ///
+    ///     fn failed(&mut self, now: Time) -> Time {
+    ///         now
+    ///     }
+    /// }
+    ///
+    /// let call = Policy::DEFAULT.start(Time::ZERO);
+    /// assert_eq!(call.admit(&mut (), Time::ZERO), Ok(()));
+    /// assert_eq!(call.admit(&mut Closed, Time::ZERO), Err(Stop::BreakerOpen));
+    /// ```
+    #[inline]
+    pub fn admit(&self, gate: &mut impl Gate, now: Time) -> Result<(), Stop> {
+        match gate.admit(now) {
+            true => Ok(()),
+            false => Err(Stop::BreakerOpen),
+        }
+    }
+
     /// The attempt failed at `now`: wait and attempt again, or stop?
     ///
     /// On the last allowed attempt neither `classify` nor `random` is asked; `random` is asked only
@@ -444,7 +481,7 @@ impl<P: AsPolicy> Call<P> {
             verdict => {
                 let before = (self.started, self.waits);
                 let (decision, waits) =
-                    weigh(policy, &Limits::new(), || now, n, before, verdict, random);
+                    weigh(policy, &Limits::new(), &mut (), || now, n, before, verdict, random);
                 self.waits = waits;
                 decision
             }
@@ -474,11 +511,46 @@ impl<P: AsPolicy> Call<P> {
         classify: impl FnOnce() -> Verdict,
         random: &mut impl Random,
     ) -> Decision {
+        self.failed_past(limits, &mut (), now, classify, random)
+    }
+
+    /// The same where a circuit breaker or a retry budget has a word in it that is kept elsewhere: a
+    /// [`Gate`] is asked inside the decision, so that no wait is slept which no attempt could follow,
+    /// and no token is spent for one.
+    ///
+    /// The gate hears of the failure first, unless it was rejected. Then come the limits in time,
+    /// the breaker, and the budget last.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::{Breaker, Decision, Limits, Policy, Stop, Time, Verdict, policy};
+    ///
+    /// const POLICY: Policy = policy!("attempts: 9, delay: 1s");
+    /// let breaker = Breaker::builder().failures(1).recovery(Duration::from_secs(30)).build();
+    ///
+    /// let mut call = POLICY.start(Time::ZERO);
+    /// let mut permit = breaker.admit(|| Time::ZERO); // a permit is the gate of its breaker
+    /// let (limits, now) = (Limits::new(), || Time::ZERO);
+    /// let decision = call.failed_past(&limits, &mut permit, now, || Verdict::Retry, &mut || 0);
+    /// assert_eq!(decision, Decision::Stop(Stop::BreakerOpen)); // and not Wait(1s)
+    /// ```
+    #[inline]
+    pub fn failed_past(
+        &mut self,
+        limits: &Limits<'_>,
+        gate: &mut impl Gate,
+        now: impl FnOnce() -> Time,
+        classify: impl FnOnce() -> Verdict,
+        random: &mut impl Random,
+    ) -> Decision {
         let policy = self.policy.as_policy();
         let n = self.failures;
         self.failures = n + 1;
-        let instant = n < policy.instant_retries() && !limits.need_time();
+        let instant = n < policy.instant_retries() && !limits.need_time() && !gate.needs_time();
         if !instant && n >= policy.retries() {
+            if gate.needs_time() {
+                gate.failed(now());
+            }
             return Decision::Stop(Stop::AttemptsSpent);
         }
         match classify() {
@@ -487,7 +559,7 @@ impl<P: AsPolicy> Call<P> {
             verdict => {
                 let before = (self.started, self.waits);
                 let (decision, waits) =
-                    weigh_apart(policy, limits, now, n, before, verdict, random);
+                    weigh_apart(policy, limits, gate, now, n, before, verdict, random);
                 self.waits = waits;
                 decision
             }
@@ -498,32 +570,40 @@ impl<P: AsPolicy> Call<P> {
 /// [`weigh`] for drivers: out of line and without a reference to the call. What follows is a sleep,
 /// and what comes before may be a loop without one, whose state then stays in registers.
 #[inline(never)]
+#[expect(clippy::too_many_arguments, reason = "a struct of them would be a reference to the call")]
 fn weigh_apart<S: Schedule>(
     policy: &Policy<S>,
     limits: &Limits<'_>,
+    gate: &mut impl Gate,
     now: impl FnOnce() -> Time,
     n: u64,
     before: (Time, Waits),
     verdict: Verdict,
     random: &mut impl Random,
 ) -> (Decision, Waits) {
-    weigh(policy, limits, now, n, before, verdict, random)
+    weigh(policy, limits, gate, now, n, before, verdict, random)
 }
 
-/// The wait that a verdict means, if the limits allow it.
+/// The wait that a verdict means, if the limits and the gate allow it.
 ///
 /// Inline, because who knows that there are no limits pays for none: a simulator makes decisions by
 /// the million.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "as weigh_apart")]
 fn weigh<S: Schedule>(
     policy: &Policy<S>,
     limits: &Limits<'_>,
+    gate: &mut impl Gate,
     now: impl FnOnce() -> Time,
     n: u64,
     (started, mut waits): (Time, Waits),
     verdict: Verdict,
     random: &mut impl Random,
 ) -> (Decision, Waits) {
+    let timed = policy.within_nanos() != NO_LIMIT || limits.need_time() || gate.needs_time();
+    let now = if timed { now() } else { Time::ZERO };
+    // Whatever becomes of this call, the breaker hears of the failure.
+    let admits_from = if gate.needs_time() { gate.failed(now) } else { Time::ZERO };
     let delay = match verdict {
         Verdict::RetryAfter(dictated) if nanos(dictated) > limits.retry_after_max => {
             return (Decision::Stop(Stop::RetryAfterTooLong), waits);
@@ -532,35 +612,45 @@ fn weigh<S: Schedule>(
         _ => policy.delay(n, &mut waits.previous, random),
     };
     let total = waits.total.saturating_add(delay);
-    match refusal(policy, limits, now, started, delay, total) {
+    let starts = now.as_nanos().saturating_add(delay);
+    let elapsed = now.as_nanos().saturating_sub(started.as_nanos()).saturating_add(delay);
+    let refusal = match past_limits(policy, limits, elapsed, total) {
+        None if starts < admits_from.as_nanos() => Some(Stop::BreakerOpen),
+        // Last, so that nothing is paid for a retry that something else forbids.
+        None if !paid(limits, gate, now) => Some(Stop::Budget),
+        refusal => refusal,
+    };
+    match refusal {
         Some(reason) => (Decision::Stop(reason), waits),
         None => (Decision::Wait(Duration::from_nanos(delay)), Waits { total, ..waits }),
     }
 }
 
-/// Limits always win, also over a dictated delay.
+/// The limit in time that the next attempt would break: so much time will have passed when it starts,
+/// and so much of it in waits. Limits always win, also over a dictated delay.
 #[inline(always)]
-fn refusal<S>(
+fn past_limits<S>(
     policy: &Policy<S>,
     limits: &Limits<'_>,
-    now: impl FnOnce() -> Time,
-    started: Time,
-    delay: u64,
-    total: u64,
+    elapsed: u64,
+    waited: u64,
 ) -> Option<Stop> {
     let within = policy.within_nanos().min(limits.within);
-    let timed = within != NO_LIMIT || limits.need_time();
-    let now = if timed { now() } else { Time::ZERO };
-    let elapsed = now.as_nanos().saturating_sub(started.as_nanos());
-    if within != NO_LIMIT && elapsed.saturating_add(delay) >= within {
+    if within != NO_LIMIT && elapsed >= within {
         return Some(Stop::Deadline);
     }
-    if total > policy.wait_budget_nanos().min(limits.wait_budget) {
-        return Some(Stop::WaitBudget);
-    }
+    let wait_budget = policy.wait_budget_nanos().min(limits.wait_budget);
+    (waited > wait_budget).then_some(Stop::WaitBudget)
+}
+
+/// Takes the cost of one retry from whatever it is paid from.
+#[inline(always)]
+fn paid(limits: &Limits<'_>, gate: &mut impl Gate, now: Time) -> bool {
     #[cfg(target_has_atomic = "64")]
     if limits.budget.is_some_and(|budget| !budget.withdraw(now)) {
-        return Some(Stop::Budget);
+        return false;
     }
-    None
+    #[cfg(not(target_has_atomic = "64"))]
+    let _ = limits;
+    !gate.needs_time() || gate.withdraw(now)
 }

@@ -31,6 +31,7 @@
 
 mod check;
 mod diagnostic;
+mod lookalike;
 mod option;
 mod print;
 mod reader;
@@ -42,6 +43,7 @@ use core::time::Duration;
 
 use diagnostic::Diagnostics;
 pub use diagnostic::{Diagnostic, Kind, Span};
+pub use lookalike::Lookalike;
 use option::{CALL_NAMES, alike};
 use reader::Reader;
 use scan::{scan_value, skip_trivia, skip_word};
@@ -107,6 +109,20 @@ pub fn options(clause: &str) -> impl Iterator<Item = (Span, Span)> {
         }
         None
     })
+}
+
+/// The option that a name stands for: one of ours, or what another system calls it, whatever its
+/// case and its separators.
+///
+/// ```
+/// use redial_core::clause;
+/// assert_eq!(clause::counterpart("maxRetries"), Some("retry"));
+/// assert_eq!(clause::counterpart("sleep"), Some("delay"));
+/// assert_eq!(clause::counterpart("within"), Some("within"));
+/// assert_eq!(clause::counterpart("colour"), None);
+/// ```
+pub const fn counterpart(name: &str) -> Option<&'static str> {
+    option::counterpart(name.as_bytes())
 }
 
 /// What a clause says, and what there is to say about it.

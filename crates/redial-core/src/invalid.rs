@@ -6,7 +6,7 @@ use crate::modifier::CHAIN_MAX;
 use crate::source::LIST_MAX;
 use crate::text::Text;
 
-/// A setting that a policy, a budget or a breaker cannot have. Its text names the option, the
+/// A setting that a policy, a budget or a breaker cannot have, or a state that a call cannot be in. Its text names the option, the
 /// value and what is allowed.
 ///
 /// ```
@@ -43,6 +43,10 @@ pub(crate) enum Mistake {
     CostAboveCapacity,
     Zero(&'static str),
     Probes(u32),
+    CallIsOver(u64, u64),
+    WaitedPastBudget(u64, u64),
+    BeforeFirstFailure(&'static str, u64),
+    BeforeOrigin(u64, u64),
 }
 
 impl Invalid {
@@ -111,6 +115,29 @@ impl Invalid {
                 .str("breaker probes: ")
                 .number(probes as u128)
                 .str(" are too many; use at most 16777215"),
+            Mistake::CallIsOver(failures, attempts) => text
+                .str("failures: after ")
+                .number(failures as u128)
+                .str(" of them a call of ")
+                .number(attempts as u128)
+                .str(" attempts is over, and cannot be resumed"),
+            Mistake::WaitedPastBudget(waited, budget) => text
+                .str("waited_nanos: ")
+                .duration(waited)
+                .str(" is above the wait budget of ")
+                .duration(budget)
+                .str("; is this another policy's call?"),
+            Mistake::BeforeFirstFailure(name, value) => text
+                .str(name)
+                .str(": ")
+                .number(value as u128)
+                .str(" before the first failure; a call that has not failed has 0 there"),
+            Mistake::BeforeOrigin(elapsed, now) => text
+                .str("elapsed_nanos: ")
+                .duration(elapsed)
+                .str(" ago is before the clock's origin, now is ")
+                .duration(now)
+                .str("; count the time from an earlier origin"),
             Mistake::Zero(option) => text.str(option).str(": 0 is not allowed; use 1 or more"),
         }
     }

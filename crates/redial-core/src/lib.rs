@@ -40,6 +40,7 @@ mod call;
 pub mod clause;
 mod decimal;
 mod forecast;
+mod gate;
 mod invalid;
 mod modifier;
 mod policy;
@@ -56,8 +57,9 @@ pub use backoff::Backoff;
 pub use breaker::{Breaker, BreakerBuilder, BreakerSnapshot, BreakerState, Permit};
 #[cfg(target_has_atomic = "64")]
 pub use budget::{Budget, BudgetBuilder, BudgetSnapshot};
-pub use call::{Call, Decision, Limits, Stop, Verdict};
+pub use call::{Call, CallSnapshot, Decision, Limits, Stop, Verdict};
 pub use forecast::{Forecast, Forecasts};
+pub use gate::Gate;
 pub use invalid::Invalid;
 pub use policy::{AsPolicy, Delays, Policy};
 pub use random::{Random, SplitMix64};

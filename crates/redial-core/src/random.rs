@@ -51,12 +51,47 @@ impl SplitMix64 {
     pub const fn new(seed: u64) -> Self {
         Self { state: seed }
     }
+
+    /// The generator of `seed` after it has given so many words, at once, however many they are.
+    ///
+    /// ```
+    /// use redial_core::{Random, SplitMix64};
+    ///
+    /// let mut random = SplitMix64::new(7);
+    /// let _ = (random.word(), random.word());
+    /// assert_eq!(SplitMix64::resume(7, 2), random);
+    /// ```
+    pub const fn resume(seed: u64, words: u64) -> Self {
+        Self { state: seed.wrapping_add(words.wrapping_mul(STEP)) }
+    }
+
+    /// How many words it has given since it was started from `seed`.
+    ///
+    /// ```
+    /// use redial_core::{Random, SplitMix64};
+    ///
+    /// let mut random = SplitMix64::new(7);
+    /// assert_eq!(random.words_since(7), 0);
+    /// let _ = random.word();
+    /// assert_eq!(random.words_since(7), 1);
+    /// ```
+    pub const fn words_since(&self, seed: u64) -> u64 {
+        self.state.wrapping_sub(seed).wrapping_mul(STEP_INVERSE)
+    }
 }
+
+/// What the state grows by for each word: 2⁶⁴ divided by the golden ratio, made odd.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The inverse of [`STEP`] modulo 2⁶⁴. It exists because the step is odd.
+const STEP_INVERSE: u64 = 0xf1de_83e1_9937_733d;
+
+const _: () = assert!(STEP.wrapping_mul(STEP_INVERSE) == 1);
 
 impl Random for SplitMix64 {
     #[inline]
     fn word(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.state = self.state.wrapping_add(STEP);
         let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -92,6 +92,20 @@ impl<const N: usize> Text<N> {
         }
     }
 
+    /// In hexadecimal digits, four at least, as code points are written.
+    pub(crate) const fn hex(mut self, number: u64) -> Self {
+        const DIGITS: &str = "0123456789ABCDEF";
+        let mut place = 16;
+        while place > 0 {
+            place -= 1;
+            let digit = (number >> (4 * place) & 0xf) as usize;
+            if place < 4 || number >> (4 * place) > 0 {
+                self = self.slice(DIGITS, digit, digit + 1);
+            }
+        }
+        self
+    }
+
     /// A duration in the largest unit that leaves a whole number.
     pub(crate) const fn duration(self, nanos: u64) -> Self {
         if nanos == 0 {

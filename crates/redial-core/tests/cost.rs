@@ -1,26 +1,10 @@
 //! What a policy tells about itself, it tells at once: no chain and no count makes it think long.
+//!
+//! Whatever grows with the count here, or doubles with every jitter, would take hours: these tests would not end.
 
 use core::time::Duration;
-use std::sync::mpsc;
-use std::thread;
-use std::time::Instant;
 
 use redial_core::{Backoff, Policy};
-
-/// Far above what any of these should take, far below what one that explodes would.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// In a thread of its own, for what never comes back must fail too.
-#[track_caller]
-fn check(policy: Policy, tell: fn(&Policy)) {
-    let (done, answer) = mpsc::channel();
-    let started = Instant::now();
-    thread::spawn(move || {
-        tell(&policy);
-        let _ = done.send(());
-    });
-    assert!(answer.recv_timeout(PATIENCE).is_ok(), "{policy}: not after {:?}", started.elapsed());
-}
 
 fn with_jitters(backoff: Backoff, count: usize) -> Policy {
     (0..count).fold(backoff, |backoff, _| backoff.full_jitter()).attempts(3)
@@ -30,7 +14,7 @@ fn with_jitters(backoff: Backoff, count: usize) -> Policy {
 fn a_chain_of_jitters_is_forecast_at_once() {
     for jitters in 0..=8 {
         let policy = with_jitters(Backoff::constant(Duration::from_secs(1)), jitters);
-        check(policy, |policy| drop(policy.forecasts().collect::<Vec<_>>()));
+        drop(policy.forecasts().collect::<Vec<_>>());
     }
 }
 
@@ -39,7 +23,7 @@ fn a_chain_of_jitters_on_a_decorrelated_source_is_forecast_at_once() {
     for jitters in 0..=7 {
         let decorrelated = Backoff::decorrelated(Duration::from_secs(1));
         let policy = with_jitters(decorrelated.max(Duration::from_secs(30)), jitters);
-        check(policy, |policy| drop(policy.forecasts().collect::<Vec<_>>()));
+        drop(policy.forecasts().collect::<Vec<_>>());
     }
 }
 
@@ -55,19 +39,13 @@ fn a_delay_four_billion_attempts_ahead_is_forecast_at_once() {
         Backoff::decorrelated(second).max(second * 30),
     ];
     for backoff in backoffs {
-        check(backoff.full_jitter().unlimited(), |policy| {
-            let _ = policy.forecast(u32::MAX);
-        });
+        let _ = backoff.full_jitter().unlimited().forecast(u32::MAX);
     }
 }
 
 #[test]
 fn four_billion_delays_are_summed_up_at_once() {
     let second = Duration::from_secs(1);
-    check(Backoff::exponential(second).full_jitter().attempts(u32::MAX), |policy| {
-        let _ = policy.total();
-    });
-    check(Backoff::decorrelated(second).max(second * 30).attempts(u32::MAX), |policy| {
-        let _ = policy.total();
-    });
+    let _ = Backoff::exponential(second).full_jitter().attempts(u32::MAX).total();
+    let _ = Backoff::decorrelated(second).max(second * 30).attempts(u32::MAX).total();
 }

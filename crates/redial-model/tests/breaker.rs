@@ -54,7 +54,7 @@ fn succeed(permit: Permit<'static>) -> JoinHandle<()> {
 }
 
 fn fail(permit: Permit<'static>, now: Time) -> JoinHandle<()> {
-    thread::spawn(move || permit.failed(now))
+    thread::spawn(move || _ = permit.failed(now))
 }
 
 fn reset(breaker: &'static Breaker) -> JoinHandle<()> {

@@ -318,11 +318,7 @@ where
                 Err(error) => error,
             };
             let verdict = |classify: &mut C| classify.verdict(&error);
-            let decision = session.failed(now, Some(&error), verdict);
-            if decision != Decision::Stop(Stop::Rejected) {
-                permit.failed(now);
-            }
-            let delay = match decision {
+            let delay = match session.failed(&mut permit, now, Some(&error), verdict) {
                 Decision::Wait(delay) => delay,
                 Decision::Stop(reason) => {
                     return session.end(&mut ledger, Err(G::failed(error)), Some(reason), now);

@@ -5,7 +5,7 @@ use core::pin::pin;
 use core::task::Poll;
 use core::time::Duration;
 
-use redial_core::{Breaker, Permit, Time, Verdict};
+use redial_core::{Breaker, Gate, Permit, Time, Verdict};
 
 use crate::clock::Clock;
 use crate::outcome::{Error, Forget, KeepLast, Ledger};
@@ -75,33 +75,23 @@ impl<F: Future<Output = Result<T, E>>, T, E> Attempt for F {
     type Error = E;
 }
 
-/// Tells a breaker how an attempt went. One that is dropped without a word counts as neither
-/// success nor failure.
-pub trait Admission {
+/// Leave to run an attempt. A failure is reported inside the engine's decision, to which this is a
+/// gate. One that is dropped without a word counts as neither success nor failure.
+pub trait Admission: Gate {
+    /// The attempt succeeded.
     #[doc(hidden)]
     fn succeeded(&mut self);
-    #[doc(hidden)]
-    fn failed(&mut self, now: impl FnOnce() -> Time);
 }
 
 impl Admission for () {
     #[inline]
     fn succeeded(&mut self) {}
-
-    #[inline]
-    fn failed(&mut self, _now: impl FnOnce() -> Time) {}
 }
 
 impl Admission for Option<Permit<'_>> {
     fn succeeded(&mut self) {
         if let Some(permit) = self.take() {
             permit.succeeded();
-        }
-    }
-
-    fn failed(&mut self, now: impl FnOnce() -> Time) {
-        if let Some(permit) = self.take() {
-            permit.failed(now());
         }
     }
 }

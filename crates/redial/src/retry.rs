@@ -5,7 +5,7 @@ use core::future::{Future, IntoFuture};
 use core::time::Duration;
 
 use redial_core::{
-    AsPolicy, Breaker, Budget, Call, Decision, Random, SplitMix64, Stop, Time, Verdict,
+    AsPolicy, Breaker, Budget, Call, Decision, Gate, Random, SplitMix64, Stop, Time, Verdict,
 };
 
 use crate::clock::{Clock, yield_now};
@@ -267,10 +267,11 @@ where
         let own = G::operation_error(&error);
         let timed_out = self.guard.timeout_verdict();
         let verdict = |classify: &mut C| own.map_or(timed_out, |error| classify.verdict(error));
-        let decision = self.session.failed(|| self.clock.now(), own, verdict);
-        // An error that another attempt would meet again says nothing about the service.
-        if decision != Decision::Stop(Stop::Rejected) || own.is_none() {
-            permit.failed(|| self.clock.now());
+        let decision = self.session.failed(permit, || self.clock.now(), own, verdict);
+        // An error that another attempt would meet again says nothing about the service, and the
+        // engine does not report it. A timeout does, also where it is not retried.
+        if decision == Decision::Stop(Stop::Rejected) && own.is_none() && permit.needs_time() {
+            permit.failed(self.clock.now());
         }
         match decision {
             Decision::Stop(reason) => Err((error, reason)),

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use redial_core::{AsPolicy, Call, Decision, Random, Stop, Time, Verdict};
+use redial_core::{AsPolicy, Call, Decision, Gate, Random, Stop, Time, Verdict};
 
 use crate::clock::coalesced;
 use crate::options::{Bounded, Bounds, Hook};
@@ -86,10 +86,12 @@ impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
         self.call.deadline(self.bounds.limits())
     }
 
-    /// An attempt failed, with an error of the operation's or, where it timed out, without one.
+    /// An attempt failed, with an error of the operation's or, where it timed out, without one. The
+    /// gate is the permit that it ran under.
     #[inline]
     pub(crate) fn failed<E>(
         &mut self,
+        gate: &mut impl Gate,
         now: impl FnOnce() -> Time,
         error: Option<&E>,
         verdict: impl FnOnce(&mut C) -> Verdict,
@@ -100,10 +102,14 @@ impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
         if switch::retries_are_off() {
             // Counted like any other failure, and judged to be the last.
             let _ = self.call.failed(Time::ZERO, || Verdict::Stop, &mut self.random);
+            if gate.needs_time() {
+                gate.failed(now());
+            }
             return Decision::Stop(Stop::AttemptsSpent);
         }
         let (classify, limits) = (&mut self.classify, self.bounds.limits());
-        let decision = self.call.failed_under(limits, now, || verdict(classify), &mut self.random);
+        let verdict = || verdict(classify);
+        let decision = self.call.failed_past(limits, gate, now, verdict, &mut self.random);
         if let Decision::Wait(delay) = decision {
             let event = Event {
                 attempt: self.call.failures(),

@@ -397,7 +397,7 @@ where
     // An error that is to be returned is one that is not worth another attempt.
     let reason = match judged.or(result.is_err().then_some(Verdict::Stop)) {
         None => None,
-        Some(verdict) => match session.failed(&now, Some(&()), |_| verdict) {
+        Some(verdict) => match session.failed(&mut (), &now, Some(&()), |_| verdict) {
             Decision::Wait(delay) => return Some(session.sleep_length(now, delay)),
             Decision::Stop(reason) => Some(reason),
         },

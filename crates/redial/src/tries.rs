@@ -132,7 +132,7 @@ where
     /// The error that it was given, when no attempt is left.
     pub async fn judged<E>(&mut self, error: E, verdict: Verdict) -> Result<(), E> {
         let now = || self.clock.now();
-        let delay = match self.session.failed(now, Some(&error), |_| verdict) {
+        let delay = match self.session.failed(&mut (), now, Some(&error), |_| verdict) {
             Decision::Wait(delay) => delay,
             Decision::Stop(reason) => {
                 self.reason = Some(reason);

@@ -250,7 +250,9 @@ impl SharedPermit {
 
     /// The attempt failed.
     pub(crate) fn failed(self) -> Result<(), String> {
-        self.breaker.change(IMPATIENCE, |breaker, now| breaker.permit(self.period).failed(now))
+        self.breaker.change(IMPATIENCE, |breaker, now| {
+            breaker.permit(self.period).failed(now);
+        })
     }
 }
 

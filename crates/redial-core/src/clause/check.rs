@@ -111,10 +111,13 @@ const fn warn_without_effect(reader: &mut Reader<'_>) {
     }
     if let Some(place) = backoff {
         let empty_list = matches!(reader.growth, Growth::List(_, 0)) && !writes_max(reader);
+        let grows_from_zero = matches!(reader.growth, Growth::Linear) && reader.increment > 0;
         if empty_list {
-            reader.push(Kind::BackoffWithoutDelay, place, "", "delays; write some in the list");
-        } else if delay.is_none() && !list {
-            let advice = "a delay to grow from; add delay: 1s, or drop it";
+            let advice = "backoff: an empty list waits for nothing; write delays in it";
+            reader.push(Kind::BackoffWithoutDelay, place, "", advice);
+        } else if delay.is_none() && !list && !grows_from_zero {
+            let advice =
+                "backoff has no effect without a delay to grow from; add delay: 1s, or drop it";
             reader.push(Kind::BackoffWithoutDelay, place, "", advice);
         }
         if reader.retries == 0 {

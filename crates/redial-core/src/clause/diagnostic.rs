@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::Lookalike;
 use crate::modifier::CHAIN_MAX;
 use crate::source::LIST_MAX;
 use crate::text::Text;
@@ -183,6 +184,20 @@ impl Diagnostic {
         }
     }
 
+    /// Of a character that is not what it looks like.
+    pub(crate) const fn of_lookalike(text: &str, span: Span, found: Lookalike) -> Self {
+        let code_point = found.character() as u64;
+        Self::new(Kind::Syntax, text, span)
+            .option(found.name())
+            .meant(found.meant())
+            .values(code_point, 0)
+    }
+
+    /// Whether it is about such a character: what else is wrong with the syntax has no values.
+    const fn is_lookalike(&self) -> bool {
+        matches!(self.kind, Kind::Syntax) && self.values.0 > 0
+    }
+
     pub(crate) const fn option(mut self, option: &'static str) -> Self {
         self.option = option;
         self
@@ -229,21 +244,25 @@ impl Diagnostic {
         Span { start: self.start as usize, end: self.end as usize }
     }
 
-    /// The name or value that would be right, where one is known.
+    /// What would be right in its place, where that is known: a name, a value, a character, or
+    /// nothing where something is to be left out.
     ///
     /// ```
     /// use redial_core::clause;
     /// let reading = clause::read("retry: 2, cap: 5s");
     /// assert_eq!(reading.diagnostics()[0].suggestion(), Some("max_delay"));
+    /// let reading = clause::read("retry: 2\u{200b}");
+    /// assert_eq!(reading.diagnostics()[0].suggestion(), Some(""));
     /// ```
     pub const fn suggestion(&self) -> Option<&'static str> {
-        if self.meant.is_empty() { None } else { Some(self.meant) }
+        if self.meant.is_empty() && !self.is_lookalike() { None } else { Some(self.meant) }
     }
 
     pub(crate) const fn message(&self) -> Text<320> {
         let text = Text::new();
         let (a, b, _) = self.values;
         match self.kind {
+            Kind::Syntax if self.is_lookalike() => self.lookalike(text),
             Kind::Syntax => text.str(self.advice),
             Kind::UnknownOption => self.unknown_option(text),
             Kind::DuplicateOption => {
@@ -299,7 +318,7 @@ impl Diagnostic {
             Kind::DelayWithoutRetry => {
                 text.str("delay has no effect without a retry; have at least one, or drop the delay")
             }
-            Kind::BackoffWithoutDelay => text.str("backoff has no effect without ").str(self.advice),
+            Kind::BackoffWithoutDelay => text.str(self.advice),
             Kind::BackoffWithoutRetry => {
                 text.str("backoff has no effect without a retry; have at least one, or drop it")
             }
@@ -362,6 +381,15 @@ impl Diagnostic {
                 "unlimited attempts with no delay and no deadline spin; have a delay, or add within",
             ),
             _ => text,
+        }
+    }
+
+    const fn lookalike(&self, text: Text<320>) -> Text<320> {
+        let text = text.str("there is ").str(self.option).str(" (U+").hex(self.values.0);
+        match self.meant.as_bytes() {
+            b"" => text.str(") here; leave it out"),
+            b" " => text.str(") here; write a plain space"),
+            _ => text.str(") here; write `").str(self.meant).str("`"),
         }
     }
 

@@ -39,39 +39,98 @@ pub(crate) const CALL_NAMES: [(&str, &str); 5] = [
     ("on_error", "what the program does with the error"),
 ];
 
-/// What other systems call the same thing.
-const ELSEWHERE: [(&str, &str); 30] = [
+/// What other systems call the same thing: other notations, and the flags of other programs.
+const ELSEWHERE: [(&str, &str); 71] = [
     ("backoff_factor", "factor"),
     ("backoff_rate", "factor"),
     ("base", "factor"),
-    ("multiplier", "factor"),
     ("coefficient", "factor"),
+    ("exponent", "factor"),
+    ("growth", "factor"),
+    ("multiplier", "factor"),
     ("base_delay", "delay"),
     ("initial", "delay"),
     ("initial_delay", "delay"),
     ("initial_interval", "delay"),
     ("interval", "delay"),
+    ("pause", "delay"),
+    ("retry_delay", "delay"),
+    ("retry_wait", "delay"),
     ("sleep", "delay"),
     ("wait", "delay"),
+    ("wait_duration", "delay"),
+    ("wait_fixed", "delay"),
+    ("wait_retry", "delay"),
     ("cap", "max_delay"),
     ("max", "max_delay"),
+    ("max_backoff", "max_delay"),
     ("max_interval", "max_delay"),
+    ("max_sleep", "max_delay"),
+    ("max_wait", "max_delay"),
     ("maximum", "max_delay"),
+    ("wait_max", "max_delay"),
     ("min", "min_delay"),
+    ("min_sleep", "min_delay"),
+    ("min_wait", "min_delay"),
     ("minimum", "min_delay"),
+    ("wait_min", "min_delay"),
     ("count", "attempts"),
+    ("forever", "attempts"),
+    ("infinite", "attempts"),
     ("max_attempts", "attempts"),
+    ("max_count", "attempts"),
     ("max_tries", "attempts"),
+    ("stop_after_attempt", "attempts"),
     ("tries", "attempts"),
+    ("unlimited", "attempts"),
     ("max_retries", "retry"),
+    ("max_times", "retry"),
     ("retries", "retry"),
     ("times", "retry"),
     ("deadline", "within"),
+    ("max_duration", "within"),
     ("max_elapsed", "within"),
     ("max_elapsed_time", "within"),
+    ("max_time", "within"),
+    ("retry_max_time", "within"),
+    ("stop_after_delay", "within"),
+    ("total_timeout", "within"),
     ("retry_budget", "wait_budget"),
+    ("total_delay", "wait_budget"),
+    ("exp", "backoff"),
+    ("exponential", "backoff"),
+    ("fibonacci", "backoff"),
+    ("linear", "backoff"),
     ("strategy", "backoff"),
+    ("random", "jitter"),
+    ("randomize", "jitter"),
+    ("attempt_timeout", "timeout"),
+    ("per_try_timeout", "timeout"),
+    ("try_timeout", "timeout"),
+    ("condition", "retry_on"),
+    ("retry_if", "retry_on"),
+    ("retry_if_status", "retry_on"),
+    ("stop_if", "stop_on"),
+    ("stop_if_status", "stop_on"),
 ];
+
+/// The option that a name of another system stands for; of one of ours, that name.
+pub(crate) const fn counterpart(word: &[u8]) -> Option<&'static str> {
+    if let Some(name) = Name::of(word) {
+        return Some(name.text());
+    }
+    if let Some(call) = call_name(word) {
+        return Some(CALL_NAMES[call].0);
+    }
+    let mut i = 0;
+    while i < ELSEWHERE.len() {
+        if alike(word, ELSEWHERE[i].0.as_bytes()) {
+            return Some(ELSEWHERE[i].1);
+        }
+        i += 1;
+    }
+    None
+}
 
 impl Name {
     pub(crate) const fn text(self) -> &'static str {
@@ -105,12 +164,10 @@ pub(crate) const fn call_name(word: &[u8]) -> Option<usize> {
 /// The known name that `word` was probably meant to be: what another system calls it, or the one
 /// with the fewest letters changed, added or left out; none if that is more than a third of them.
 pub(crate) const fn nearest(word: &[u8], call_allowed: bool) -> &'static str {
-    let mut i = 0;
-    while i < ELSEWHERE.len() {
-        if alike(word, ELSEWHERE[i].0.as_bytes()) {
-            return ELSEWHERE[i].1;
+    if let Some(name) = counterpart(word) {
+        if call_allowed || call_name(name.as_bytes()).is_none() {
+            return name;
         }
-        i += 1;
     }
     let mut best = Nearest::to(word);
     let mut i = 0;

@@ -1,11 +1,13 @@
 //! A clause from its text: every option read, every mistake kept, none of them the end of it.
 
 use super::diagnostic::{Diagnostic, Diagnostics, Kind, Span};
+use super::lookalike::character;
 use super::option::{CALL_NAMES, Name, call_name, nearest, nearest_backoff, nearest_jitter, same};
 use super::scan::{
-    Length, Number, scan_decimal, scan_duration, scan_value, scan_whole, skip_trivia, skip_word,
+    Length, Number, scan_decimal, scan_duration, scan_value, scan_whole, skip_quoted, skip_trivia,
+    skip_word,
 };
-use super::{CallOption, check};
+use super::{CallOption, Lookalike, check};
 use crate::decimal::{BILLION, Decimal};
 use crate::modifier::{CHAIN_MAX, Modifier};
 use crate::policy::Policy;
@@ -59,6 +61,7 @@ pub(crate) struct Reader<'t> {
     pub(crate) modifiers_written: usize,
     pub(crate) call_options: [Option<CallOption>; CALL_NAMES.len()],
     call_allowed: bool,
+    is_ascii: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -81,6 +84,7 @@ impl<'t> Reader<'t> {
             modifiers_written: 0,
             call_options: [None; CALL_NAMES.len()],
             call_allowed,
+            is_ascii: text.is_ascii(),
         };
         reader.read_options();
         let policy = check::lower(&mut reader);
@@ -109,6 +113,9 @@ impl<'t> Reader<'t> {
 
     /// One `name: value`; returns where its comma is, or the end.
     const fn read_option(&mut self, start: usize) -> usize {
+        if let Some(next) = self.refuse_lookalikes(start) {
+            return next;
+        }
         let end = skip_word(self.bytes, start);
         let colon = skip_trivia(self.bytes, end);
         if end == start {
@@ -132,6 +139,39 @@ impl<'t> Reader<'t> {
             self.take(name, value.span);
         }
         value.next
+    }
+
+    /// Names every character of this option that is not what it looks like, outside of quotes and
+    /// comments; then returns where the option ends: whatever else could be said of it would only
+    /// follow from that.
+    const fn refuse_lookalikes(&mut self, start: usize) -> Option<usize> {
+        if self.is_ascii {
+            return None;
+        }
+        let name = skip_word(self.bytes, start);
+        let next = scan_value(self.bytes, start).next;
+        let end = if self.is_of_a_script(start, name) { name } else { next };
+        let before = self.diagnostics.found;
+        let mut at = skip_trivia(self.bytes, start);
+        while at < end {
+            let (seen, width) = character(self.bytes, at);
+            if let Some(found) = Lookalike::of(seen) {
+                let place = Span { start: at, end: at + width };
+                self.diagnostics.push(Diagnostic::of_lookalike(self.text, place, found));
+            }
+            let after = match skip_quoted_at(self.bytes, at) {
+                Some(closing) => closing + 1,
+                None => at + width,
+            };
+            at = skip_trivia(self.bytes, after);
+        }
+        if self.diagnostics.found > before { Some(next) } else { None }
+    }
+
+    /// Whether the value of this name is an expression of a script, which is not read here.
+    const fn is_of_a_script(&self, start: usize, end: usize) -> bool {
+        let name = Span { start, end };
+        self.is(name, "fallback") || self.is(name, "on_error")
     }
 
     const fn take(&mut self, name: Span, value: Span) {
@@ -546,5 +586,13 @@ impl<'t> Reader<'t> {
     ) {
         let diagnostic = Diagnostic::new(kind, self.text, span);
         self.diagnostics.push(diagnostic.option(option).advice(advice));
+    }
+}
+
+/// The quote that closes the one at this byte, if there are two.
+const fn skip_quoted_at(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes[at] {
+        quote @ (b'"' | b'\'') => skip_quoted(bytes, at, quote),
+        _ => None,
     }
 }

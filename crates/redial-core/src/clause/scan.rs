@@ -74,7 +74,7 @@ const fn unclosed(bytes: &[u8], start: usize) -> Value {
 }
 
 /// The closing quote; a backslash takes the next byte with it.
-const fn skip_quoted(bytes: &[u8], opening: usize, quote: u8) -> Option<usize> {
+pub(crate) const fn skip_quoted(bytes: &[u8], opening: usize, quote: u8) -> Option<usize> {
     let mut at = opening + 1;
     while at < bytes.len() {
         if bytes[at] == quote {

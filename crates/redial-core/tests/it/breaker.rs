@@ -300,8 +300,11 @@ mod late_reports {
     use super::*;
 
     /// What a straggler can do.
-    const REPORTS: [fn(Permit<'_>); 3] =
-        [|permit| permit.succeeded(), |permit| permit.failed(second(11)), |permit| drop(permit)];
+    const REPORTS: [fn(Permit<'_>); 3] = [
+        |permit| permit.succeeded(),
+        |permit| _ = permit.failed(second(11)),
+        |permit| drop(permit),
+    ];
 
     #[test]
     fn from_before_it_opened_do_not_touch_an_open_breaker() {
@@ -529,7 +532,7 @@ mod many_threads {
                 let Some(permit) = breaker.admit(|| now) else { continue };
                 admissions.fetch_add(1, Ordering::Relaxed);
                 match word % 1000 {
-                    0..500 => permit.failed(now),
+                    0..500 => _ = permit.failed(now),
                     500..900 => permit.succeeded(),
                     900..999 => drop(permit),
                     _ => {

@@ -364,12 +364,30 @@ fn letters_beyond_ascii_are_kept_whole() {
         "unknown-option `délai`: `délai` is not an option; did you mean `delay`?",
     );
     check("retry: 3, delay: 1µs", &format!("wrong-type `1µs`: delay: `1µs`; {DURATION}"));
-    check("retry: ３", "wrong-type `３`: retry: `３`; use a whole number, or unlimited");
     check(
         "retry: 1, delay: ééééééééééééééééééééé",
         &format!("wrong-type `ééééééééééééééééééééé`: delay: `éééééééééééééé…`; {DURATION}"),
     );
     check("🦀", "syntax `🦀`: expected a colon and a value after this name, as in delay: 1s");
+}
+
+#[test]
+fn characters_that_are_not_what_they_look_like_are_named() {
+    check("retry: ３", "syntax `３`: there is a full-width character (U+FF13) here; write `3`");
+    check(
+        "retry: 3\u{200b}",
+        "syntax `\u{200b}`: there is a zero width space (U+200B) here; leave it out",
+    );
+    check(
+        "retry:\u{a0}3, dely:\u{a0}1s",
+        "syntax `\u{a0}`: there is a no-break space (U+00A0) here; write a plain space\n\
+         syntax `\u{a0}`: there is a no-break space (U+00A0) here; write a plain space",
+    );
+    check(
+        "retry: 3, within: ～",
+        "syntax `～`: there is a full-width character (U+FF5E) here; write `~`",
+    );
+    check("retry: 3 # “so”\u{a0}", "");
 }
 
 #[test]
@@ -761,7 +779,13 @@ fn every_list_at_its_ends() {
     );
     check(
         "retry: 1, backoff: []",
-        "backoff-without-delay `backoff: []`: backoff has no effect without delays; write some in the list",
+        "backoff-without-delay `backoff: []`: backoff: an empty list waits for nothing; write delays in it",
+    );
+    check("retry: 3, backoff: linear, increment: 2s", "");
+    check(
+        "retry: 3, backoff: linear, increment: 0s",
+        "backoff-without-delay `backoff: linear`: backoff has no effect without a delay to \
+         grow from; add delay: 1s, or drop it",
     );
     check(
         "retry: 2, backoff: [1s, 2]",
