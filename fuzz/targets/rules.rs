@@ -2,6 +2,8 @@
 
 #![no_main]
 
+use std::time::SystemTime;
+
 use libfuzzer_sys::fuzz_target;
 use redial_policy::{Condition, Ending, Format, RuleSet, Rules, Stream};
 
@@ -16,9 +18,10 @@ fuzz_target!(|bytes: &[u8]| {
         rules.retry_on(&said).unwrap();
     }
     let _ = rules.delay_from(text);
+    rules.delay_from("output:retry-after").unwrap();
     for format in [Format::Toml, Format::Yaml, Format::Json] {
         match RuleSet::read(text, format) {
-            Ok(set) => rules.set(set),
+            Ok(set) => rules.set(set.for_arguments(Some(&[text]))),
             Err(found) => assert!(found.iter().all(|found| found.span.end <= text.len())),
         }
     }
@@ -26,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     watch.saw(Stream::Stdout, bytes);
     watch.saw(Stream::Stderr, bytes);
     for ending in [Ending::Exit(0), Ending::Exit(1), Ending::signal(9), Ending::TimedOut] {
-        let _ = rules.judge(&ending, &mut watch);
+        let _ = rules.judge(&ending, &mut watch, SystemTime::UNIX_EPOCH);
     }
     rules.describe();
 });

@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &args::Classify, matches: Option<&ArgMatches>) -> R
                 .map_err(|error| Failure::Message(format!("cannot read {file}: {error}")))?;
         }
     }
-    let mut judgement = rules.judge(&ending, &mut watch);
+    let mut judgement = rules.judge(&ending, &mut watch, std::time::SystemTime::now());
     let most = duration("--max-retry-after", &arguments.rules.max_retry_after)?;
     if let Some(delay) = judgement.delay.filter(|delay| *delay > most) {
         let (delay, most) = (human(delay), human(most));

@@ -55,5 +55,6 @@ pub(crate) fn entry(
         }
     }
     let diagnostics = std::mem::take(&mut read.diagnostics);
-    (Entry::new(name, Notation::Clause, span, draft.clause(), read), diagnostics)
+    let entry = Entry::new(name, Notation::Clause, span, draft.clause(), read, &diagnostics);
+    (entry, diagnostics)
 }

@@ -67,11 +67,42 @@ pub(crate) struct Output {
     any_case: bool,
 }
 
+impl Output {
+    pub(crate) fn mode(&self) -> Mode {
+        Mode::Lines { any_case: self.any_case }
+    }
+}
+
 /// Where it is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {
     On(Stream),
     OnEither,
+}
+
+impl Printed {
+    const ALL: [Self; 3] = [Self::On(Stream::Stdout), Self::On(Stream::Stderr), Self::OnEither];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::On(Stream::Stdout) => "stdout",
+            Self::On(Stream::Stderr) => "stderr",
+            Self::OnEither => "output",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|place| place.name() == name)
+    }
+}
+
+/// Where a program says how long to wait.
+#[derive(Clone, Debug)]
+pub(crate) enum DelayFrom {
+    /// In what a group of a pattern takes.
+    Pattern(Output),
+    /// In the header of an HTTP response.
+    RetryAfter(Printed),
 }
 
 /// What is wrong with a condition, where in its text, and what would be right.
@@ -210,18 +241,32 @@ impl fmt::Display for Test {
 
 impl fmt::Display for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = match self.place {
-            Printed::On(Stream::Stdout) => "stdout",
-            Printed::On(Stream::Stderr) => "stderr",
-            Printed::OnEither => "output",
-        };
+        let place = self.place.name();
         write!(f, "{place}:/{}/{}", self.pattern, if self.any_case { "i" } else { "" })
     }
 }
 
-/// `stderr:/retry after (\d+)/`: where to look for a delay, with a group that takes it.
-pub(crate) fn delay_from(text: &str, patterns: &mut Patterns) -> Result<Output, BadCondition> {
+impl fmt::Display for DelayFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pattern(output) => write!(f, "{output}"),
+            Self::RetryAfter(place) => write!(f, "{}:{RETRY_AFTER}", place.name()),
+        }
+    }
+}
+
+const RETRY_AFTER: &str = "retry-after";
+
+/// `stderr:/retry after (\d+)/`: where to look for a delay, with a group that takes it; or
+/// `stderr:retry-after`.
+pub(crate) fn delay_from(text: &str, patterns: &mut Patterns) -> Result<DelayFrom, BadCondition> {
     const EXAMPLE: &str = r"stderr:/retry after (\d+ ?[a-z]*)/";
+    if let Some((place, header)) = text.split_once(':')
+        && header.trim().eq_ignore_ascii_case(RETRY_AFTER)
+        && let Some(place) = Printed::named(place.trim())
+    {
+        return Ok(DelayFrom::RetryAfter(place));
+    }
     let condition = Condition::read(text, patterns)?;
     let whole = Span { start: 0, end: text.len() };
     match condition.terms.as_slice() {
@@ -233,7 +278,7 @@ pub(crate) fn delay_from(text: &str, patterns: &mut Patterns) -> Result<Output, 
                 );
                 return Err(refused(whole, message));
             }
-            Ok(output.clone())
+            Ok(DelayFrom::Pattern(output.clone()))
         }
         _ => {
             let message = format!(
@@ -241,6 +286,24 @@ pub(crate) fn delay_from(text: &str, patterns: &mut Patterns) -> Result<Output, 
                 excerpt(text.trim()),
             );
             Err(refused(whole, message))
+        }
+    }
+}
+
+/// `/^--include$/`: what the arguments of a command must match, of which each is a line.
+pub(crate) fn arguments(text: &str, patterns: &mut Patterns) -> Result<Regex, BadCondition> {
+    const NAME: &str = "arguments";
+    let mut reader = Reader::new(text, patterns)?;
+    reader.skip_space();
+    let (pattern, span, any_case) = reader.between_slashes(NAME)?;
+    let regex = reader.compile(NAME, pattern, Mode::Lines { any_case }, span)?;
+    reader.skip_space();
+    match reader.rest() {
+        "" => Ok(regex),
+        rest => {
+            let span = Span { start: reader.at, end: text.len() };
+            let rest = excerpt(rest);
+            Err(refused(span, format!("`{rest}` after the pattern; there is one pattern here")))
         }
     }
 }
@@ -353,8 +416,18 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// `/re/` or `/re/i`, in which only a slash needs a backslash.
     fn pattern(&mut self, name: &str) -> Result<Test, BadCondition> {
+        let (pattern, span, any_case) = self.between_slashes(name)?;
+        let Some(place) = Printed::named(name) else {
+            let compiled = self.compile(name, pattern, Mode::Text, span)?;
+            return Ok(Test::Text(Matcher::Pattern(compiled)));
+        };
+        let pattern = self.compile(name, pattern, Mode::Lines { any_case }, span)?;
+        Ok(Test::Output(Output { place, pattern, any_case }))
+    }
+
+    /// `/re/` or `/re/i`, in which only a slash needs a backslash; and whether it is for any case.
+    fn between_slashes(&mut self, name: &str) -> Result<(&'t str, Span, bool), BadCondition> {
         let start = self.at;
         let Some(inside) = self.rest().strip_prefix('/') else {
             let value = self.rest().split('&').next().unwrap_or_default().trim_end();
@@ -390,17 +463,7 @@ impl<'t> Reader<'t> {
                 return Err(refused(flags, message));
             }
         };
-        let place = match name {
-            "stdout" => Printed::On(Stream::Stdout),
-            "stderr" => Printed::On(Stream::Stderr),
-            "output" => Printed::OnEither,
-            _ => {
-                let compiled = self.compile(name, pattern, Mode::Text, span)?;
-                return Ok(Test::Text(Matcher::Pattern(compiled)));
-            }
-        };
-        let pattern = self.compile(name, pattern, Mode::Lines { any_case }, span)?;
-        Ok(Test::Output(Output { place, pattern, any_case }))
+        Ok((pattern, span, any_case))
     }
 
     fn compile(

@@ -10,7 +10,8 @@ mod retry_policy;
 mod rust;
 mod write;
 
-use crate::document::{Entry, Format, Notation, read};
+use crate::Format;
+use crate::document::{Entry, Notation, read};
 use parts::Parts;
 use write::Tree;
 

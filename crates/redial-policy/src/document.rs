@@ -7,77 +7,14 @@ use redial_core::clause::Kind as Clause;
 
 use crate::diagnostic::{Diagnostic, Kind, Span};
 use crate::draft::Read;
-use crate::fields::{excerpt, nearest};
+use crate::fields::{excerpt, nearest, tagged};
 use crate::matcher::{self, Matcher, Patterns};
 use crate::rule_set::RuleSet;
 use crate::tree::{Field, Node, Value};
-use crate::{clause, file, retry_config, retry_policy, script, tree};
+use crate::{Format, clause, file, lookalike, retry_config, retry_policy, script, tree};
 
 /// The largest text that is read: 4 MiB, which is more than ten thousand policies need.
 pub const TEXT_MAX: usize = 4 << 20;
-
-/// How a text is put together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// A clause, or a script with clauses in it.
-    Text,
-    /// YAML.
-    Yaml,
-    /// TOML.
-    Toml,
-    /// JSON.
-    Json,
-}
-
-impl Format {
-    /// The format of a file, by the end of its name and, where that says nothing, by how the text
-    /// begins.
-    ///
-    /// ```
-    /// use redial_policy::Format;
-    /// assert_eq!(Format::of("retries.yml", ""), Format::Yaml);
-    /// assert_eq!(Format::of("-", "{\"maxAttempts\": 3}"), Format::Json);
-    /// assert_eq!(Format::of("pipeline.cst", "retry: 3"), Format::Text);
-    /// ```
-    pub fn of(name: &str, text: &str) -> Self {
-        let end = name.rsplit_once('.').map_or("", |(_, end)| end);
-        match end.to_ascii_lowercase().as_str() {
-            "yaml" | "yml" => Self::Yaml,
-            "toml" => Self::Toml,
-            "json" => Self::Json,
-            _ => Self::guess(text),
-        }
-    }
-
-    fn guess(text: &str) -> Self {
-        let text = text.trim_start_matches('\u{feff}');
-        let lines = text.lines().map(str::trim_end);
-        let mut lines =
-            lines.filter(|line| !line.is_empty() && !line.trim_start().starts_with('#'));
-        let Some(first) = lines.next() else { return Self::Text };
-        let more = lines.next().is_some();
-        match first.find(|character: char| !is_key(character)) {
-            _ if first.starts_with('{') => Self::Json,
-            _ if first.starts_with('[') && first.ends_with(']') => Self::Toml,
-            _ if first.starts_with("---") || first.starts_with("- ") => Self::Yaml,
-            // In a clause a comma follows, or nothing; a key alone begins a block.
-            Some(end) if end > 0 && first[end..].starts_with(':') => {
-                let block = first.ends_with(':') || (more && !first.ends_with(','));
-                if block { Self::Yaml } else { Self::Text }
-            }
-            // In a script a call follows the sign.
-            Some(end) => match first[end..].trim_start().strip_prefix('=').map(str::trim_start) {
-                Some(value) if value.starts_with(['"', '\'', '[', '{']) => Self::Toml,
-                _ => Self::Text,
-            },
-            None => Self::Text,
-        }
-    }
-}
-
-fn is_key(character: char) -> bool {
-    character.is_alphanumeric() || "_-$.".contains(character)
-}
 
 /// What a policy is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,15 +53,20 @@ pub struct Entry {
     pub retry_on: Vec<Matcher>,
     /// The errors that are not.
     pub stop_on: Vec<Matcher>,
+    /// What there is to say about it if it runs as it is. [`Document::diagnostics`] leaves out
+    /// what a named policy of a file lacks: one that extends it, or a flag, may still say that.
+    pub warnings: Vec<Diagnostic>,
 }
 
 impl Entry {
+    /// `found` is all that was found out about it.
     pub(crate) fn new(
         name: String,
         notation: Notation,
         span: Span,
         clause: &str,
         read: Read,
+        found: &[Diagnostic],
     ) -> Self {
         Self {
             name,
@@ -135,6 +77,23 @@ impl Entry {
             timeout: read.timeout,
             retry_on: read.retry_on,
             stop_on: read.stop_on,
+            warnings: found.iter().filter(|found| found.is_warning()).cloned().collect(),
+        }
+    }
+
+    /// A policy that is there already, and is written nowhere but perhaps in this clause: it has no
+    /// name, no place and no warnings.
+    pub fn of(policy: Policy, clause: String) -> Self {
+        Self {
+            name: String::new(),
+            notation: Notation::Clause,
+            span: Span { start: 0, end: 0 },
+            clause,
+            policy: Some(policy),
+            timeout: None,
+            retry_on: Vec::new(),
+            stop_on: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
@@ -197,6 +156,24 @@ impl Document {
         self.diagnostics.iter().any(|found| !found.is_warning())
     }
 
+    /// What there is to say of the text itself, and of none of its policies.
+    pub fn outside_of_policies(&self) -> Vec<&Diagnostic> {
+        // By where they start, with the end of whatever reaches furthest so far.
+        let mut spans: Vec<_> = self.entries.iter().map(|entry| entry.span).collect();
+        spans.sort_by_key(|span| span.start);
+        let mut furthest = 0;
+        for span in &mut spans {
+            furthest = span.end.max(span.start + 1).max(furthest);
+            span.end = furthest;
+        }
+        let outside = |found: &&Diagnostic| {
+            let at = found.span.start;
+            let before = spans.partition_point(|span| span.start <= at);
+            before.checked_sub(1).is_none_or(|last| spans[last].end <= at)
+        };
+        self.diagnostics.iter().filter(outside).collect()
+    }
+
     /// The name of the policy that the file gives to whoever names none.
     pub fn default_name(&self) -> Option<&str> {
         self.default.as_deref()
@@ -244,9 +221,13 @@ pub fn read(text: &str, format: Format, notation: Option<Notation>) -> Document 
         Format::Text => script::read(text, notation == Some(Notation::Clause)),
         _ => match tree::parse(text, format) {
             Ok(roots) => of_trees(&roots, text, format, notation),
-            Err(diagnostic) => Document::refuse(diagnostic),
+            Err(mut diagnostic) => {
+                lookalike::name(&mut diagnostic, text, true);
+                Document::refuse(diagnostic)
+            }
         },
     };
+    document.diagnostics.iter_mut().for_each(|found| lookalike::name(found, text, false));
     // A workflow need not retry; but what is said to hold policies, or holds nothing, should.
     let expected = notation.is_some() || text.trim().is_empty();
     if expected && document.entries.is_empty() && document.diagnostics.is_empty() {
@@ -254,6 +235,8 @@ pub fn read(text: &str, format: Format, notation: Option<Notation>) -> Document 
         document.diagnostics.push(nothing);
     }
     document.diagnostics.sort_by_key(|found| found.span.start);
+    // What aliases bring into several policies is said once.
+    document.diagnostics.dedup();
     document
 }
 
@@ -326,6 +309,11 @@ impl Search<'_> {
             None if root.has("policies") => return file::read(self, root),
             _ => {}
         }
+        if let (Some(tag), [Field { value, .. }]) = (root.tag(self.text), root.fields())
+            && (value.has("policies") || looks(value) != Looks::LikeNone)
+        {
+            return self.document.diagnostics.push(tagged("a policy file", &tag));
+        }
         let before = self.document.entries.len() + self.document.diagnostics.len();
         self.walk(root, &path);
         if self.document.entries.len() + self.document.diagnostics.len() > before {
@@ -333,7 +321,7 @@ impl Search<'_> {
         }
         match (self.notation, looks(root)) {
             (Some(notation), _) if !root.fields().is_empty() => self.bare(root, path, notation),
-            (None, Looks::LikeSeveral) => self.ambiguous(root),
+            (None, Looks::LikeSeveral) => self.recognise(root, path),
             (None, Looks::LikeNone) if path.is_empty() && matches!(root.value, Value::Text(_)) => {
                 self.clause(root, path);
             }
@@ -388,13 +376,44 @@ impl Search<'_> {
             Notation::RetryConfig => {
                 retry_config::read(node, path, self.text, self.format, &mut self.patterns)
             }
-            _ => retry_policy::read(node, path, self.text, self.format),
+            Notation::RetryPolicy => retry_policy::read(node, path, self.text, self.format),
+            Notation::Clause | Notation::File => {
+                return file::read_bare(self, node, path, notation);
+            }
         };
         self.document.diagnostics.extend(diagnostics);
         self.document.entries.push(entry);
     }
 
+    /// A map without a name for what it is: the notation that has the least against it, if that is
+    /// one.
+    fn recognise(&mut self, root: &Node, path: String) {
+        const NOTATIONS: [Notation; 3] =
+            [Notation::RetryConfig, Notation::RetryPolicy, Notation::Clause];
+        if file::OWN.iter().any(|name| root.has(name)) && !has_others(root) {
+            return self.bare(root, path, Notation::Clause);
+        }
+        let errors = NOTATIONS.map(|notation| self.errors_as(root, notation));
+        let least = errors.iter().min().copied().unwrap_or_default();
+        let fits = NOTATIONS.iter().zip(errors).filter(|(_, errors)| *errors == least);
+        match fits.map(|(notation, _)| *notation).collect::<Vec<_>>().as_slice() {
+            [only] => self.bare(root, path, *only),
+            several => self.ambiguous(root, several, least == 0),
+        }
+    }
+
+    /// How many errors the map has if it is in this notation.
+    fn errors_as(&mut self, root: &Node, notation: Notation) -> usize {
+        let document = std::mem::take(&mut self.document);
+        self.bare(root, String::new(), notation);
+        let tried = std::mem::replace(&mut self.document, document);
+        tried.diagnostics.iter().filter(|found| !found.is_warning()).count()
+    }
+
     fn clause(&mut self, node: &Node, path: String) {
+        if matches!(node.value, Value::Map(_)) {
+            return self.bare(node, path, Notation::Clause);
+        }
         match clause::read_node(node, path, self.text, self.format, &mut self.patterns) {
             Ok((entry, diagnostics)) => {
                 self.document.entries.push(entry);
@@ -404,9 +423,20 @@ impl Search<'_> {
         }
     }
 
-    fn ambiguous(&mut self, root: &Node) {
-        let message = "this could be a retry_config, a retryPolicy or a policy of our own; say which \
-                       with --dialect, or put it under retry_config, retryPolicy or policies";
+    fn ambiguous(&mut self, root: &Node, notations: &[Notation], accepted: bool) {
+        let words = notations.iter().map(|notation| match notation {
+            Notation::RetryConfig => ("a retry_config", "--dialect retry-config", "retry_config"),
+            Notation::RetryPolicy => ("a retryPolicy", "--dialect retry-policy", "retryPolicy"),
+            _ => ("a policy of our own", "--dialect clause", "a name in policies"),
+        });
+        let (are, dialects, keys): (Vec<_>, Vec<_>, Vec<_>) = words.collect();
+        let errors = if accepted { "" } else { ", and has errors as either" };
+        let message = format!(
+            "this could be {}{errors}; say which with {}, or put it under {}",
+            are.join(" or "),
+            dialects.join(" or "),
+            keys.join(" or "),
+        );
         let place = root.fields().first().map_or(root.span, |field| field.place);
         self.document.diagnostics.push(Diagnostic::new(Kind::AmbiguousDialect, place, message));
     }
@@ -416,6 +446,11 @@ fn joined(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
+/// Whether a map has a field that only the notations of others have.
+fn has_others(node: &Node) -> bool {
+    retry_config::OWN.iter().chain(&retry_policy::OWN).any(|name| node.has(name))
+}
+
 fn looks(node: &Node) -> Looks {
     let has = |names: &[&str]| names.iter().any(|name| node.has(name));
     match (has(&retry_config::OWN), has(&retry_policy::OWN)) {
@@ -423,11 +458,20 @@ fn looks(node: &Node) -> Looks {
         (false, true) => Looks::Like(Notation::RetryPolicy),
         (true, true) => Looks::LikeSeveral,
         (false, false) => {
-            let shared = ["attempts", "retry", "delay", "backoff", "max_delay", "jitter"];
-            let several = shared.iter().filter(|name| node.has(name)).count() > 0
-                && node.fields().iter().all(|field| {
-                    !matches!(field.value.value, Value::Map(_)) || field.key == "backoff"
-                });
+            let telling = [
+                "attempts",
+                "retry",
+                "delay",
+                "backoff",
+                "min_delay",
+                "max_delay",
+                "jitter",
+                "wait_budget",
+            ];
+            let is_flat = |field: &Field| {
+                !matches!(field.value.value, Value::Map(_)) || field.key == "backoff"
+            };
+            let several = has(&telling) && node.fields().iter().all(is_flat);
             if several { Looks::LikeSeveral } else { Looks::LikeNone }
         }
     }

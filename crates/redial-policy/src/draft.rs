@@ -212,36 +212,32 @@ impl Draft {
             let taken = is_name && names.into_iter().any(|name| name == meant);
             // Values are few, and other systems' words for an option are known; the rest are guesses.
             let safe = !is_name || SYNONYMS.contains(&written) || is_slip(written, meant, &ORDER);
-            return if taken {
+            // Of the quotes around a string of a file no more can be put inside of it.
+            let ends_string = self.format != Format::Text && matches!(meant, "\"" | "'");
+            return if taken || ends_string {
                 told
             } else {
                 told.fix(span, self.quoted(found.span(), meant), safe)
             };
         }
-        match self.superfluous(found) {
-            // A comment in between would go with it.
-            Some(span) if self.verbatim && !span.of(&self.clause).contains('#') => {
-                // What was written for another backoff may be what was meant: that is not guessed.
-                let safe = found.kind() != Clause::UnusedOption;
-                told.fix(self.locate(span), "", safe)
+        let place = found.span();
+        match found.kind() {
+            Clause::Syntax if self.verbatim && place.of(&self.clause) == "," => {
+                told.fix(span, "", true)
+            }
+            // A backoff that the default cap holds down was meant to grow: that is for the writer.
+            Clause::UnusedOption
+                if self.verbatim && !place.of(&self.clause).starts_with("backoff") =>
+            {
+                let option = self.with_comma(place);
+                // What was written for another backoff may be what was meant, and a flag may bring
+                // that backoff: this is shown and never applied. A comment would go with it.
+                match option.of(&self.clause).contains('#') {
+                    true => told,
+                    false => told.fix(self.locate(option), "", false),
+                }
             }
             _ => told,
-        }
-    }
-
-    /// What can be left out of the clause without any change to what it does.
-    fn superfluous(&self, found: &clause::Diagnostic) -> Option<Span> {
-        let span = found.span();
-        match found.kind() {
-            Clause::Syntax if span.of(&self.clause) == "," => Some(span),
-            Clause::DelayWithoutRetry
-            | Clause::BackoffWithoutRetry
-            | Clause::BackoffWithoutDelay => Some(self.with_comma(span)),
-            // A backoff that the default cap holds down was meant to grow: that is for the writer.
-            Clause::UnusedOption if !span.of(&self.clause).starts_with("backoff") => {
-                Some(self.with_comma(span))
-            }
-            _ => None,
         }
     }
 

@@ -9,7 +9,7 @@ use crate::Format;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::draft::Written;
 use crate::place::Place;
-use crate::tree::{Field, Node, Value};
+use crate::tree::{Field, Node, Tag, Value};
 
 /// The fields that are known, the first of each name; what is said twice or not known is told.
 pub(crate) fn known<'n>(
@@ -20,9 +20,26 @@ pub(crate) fn known<'n>(
     text: &str,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<&'n Field> {
+    known_besides(|_| false, node, what, names, elsewhere, text, diagnostics)
+}
+
+/// The same where some fields are for others to read.
+pub(crate) fn known_besides<'n>(
+    others: fn(&str) -> bool,
+    node: &'n Node,
+    what: &str,
+    names: &[&str],
+    elsewhere: &[(&str, &'static str)],
+    text: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<&'n Field> {
+    if let Some(tag) = node.tag(text).filter(|tag| !names.contains(&&tag.name[1..])) {
+        diagnostics.push(tagged(what, &tag));
+        return Vec::new();
+    }
     let mut fields: Vec<&Field> = Vec::new();
     let mut renamed = HashSet::new();
-    for field in node.fields() {
+    for field in node.fields().iter().filter(|field| !others(&field.key)) {
         if !names.contains(&field.key.as_str()) {
             let mut found = unknown(field, what, names, elsewhere, text);
             // A name that stands there already, or that another has been taken for, is not meant twice.
@@ -93,8 +110,21 @@ pub(crate) fn inside_quotes(span: Span, text: &str) -> Span {
     }
 }
 
+/// A value with a tag of YAML before it, which no policy knows. Whether it says what was meant
+/// without the tag is for the writer to know.
+pub(crate) fn tagged(what: &str, tag: &Tag<'_>) -> Diagnostic {
+    let name = excerpt(tag.name);
+    let message =
+        format!("{what}: `{name}` is a tag of YAML, which means nothing here; leave it out");
+    let place = Span { start: tag.span.start, end: tag.span.start + tag.name.len() };
+    Diagnostic::new(Clause::WrongType, place, message).fix(tag.span, "", false)
+}
+
 /// A value of another kind than the field takes.
 pub(crate) fn wrong_type(field: &str, node: &Node, text: &str, advice: &str) -> Diagnostic {
+    if let Some(tag) = node.tag(text) {
+        return tagged(field, &tag);
+    }
     let message = match &node.value {
         Value::List(_) | Value::Map(_) | Value::Null => {
             format!("{field}: this is {}; {advice}", node.article())
@@ -125,14 +155,14 @@ pub(crate) fn scalar(node: &Node, text: &str, format: Format) -> Option<(String,
 /// Whether a value is one value in a clause too: nothing in it ends it, opens something or starts
 /// a comment.
 pub(crate) fn is_plain(value: &str) -> bool {
-    !value.trim().is_empty()
+    !trimmed(value).is_empty()
         && !value.contains([',', '#', '[', ']', '{', '}', '(', ')', '"', '\'', ':', '\n', '\r'])
 }
 
 /// The same for a list in brackets.
 pub(crate) fn is_plain_list(value: &str) -> bool {
     let inside = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    inside.is_some_and(|inside| inside.trim().is_empty() || inside.split(',').all(is_plain))
+    inside.is_some_and(|inside| trimmed(inside).is_empty() || inside.split(',').all(is_plain))
 }
 
 /// A field whose value is one word or number.
@@ -140,9 +170,17 @@ pub(crate) fn plain(field: &Field, name: &str, value: String, place: Place) -> W
     Written {
         name: name.to_owned(),
         name_place: Place::Whole(field.place),
-        value: value.trim().to_owned(),
-        value_place: place.from(value.len() - value.trim_start().len()),
+        value: trimmed(&value).to_owned(),
+        value_place: place.from(value.len() - value.trim_start_matches(SPACE).len()),
     }
+}
+
+/// The white space of a clause.
+const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// Without the white space around it. What else looks like that is for the clause's reader to name.
+pub(crate) fn trimmed(value: &str) -> &str {
+    value.trim_matches(SPACE)
 }
 
 /// Whether `word` is `meant` with a slip of the finger, and could not be another of the names: a

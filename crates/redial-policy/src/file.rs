@@ -11,14 +11,17 @@ use crate::clause;
 use crate::diagnostic::{Diagnostic, Kind, Span};
 use crate::document::{Entry, NO_POLICY, Notation, Search};
 use crate::draft::{Draft, Written};
-use crate::fields::{self, excerpt, is_plain, is_plain_list, known, nearest, wrong_type};
+use crate::fields::{
+    self, excerpt, is_plain, is_plain_list, known, known_besides, nearest, trimmed, wrong_type,
+};
 use crate::matcher::{self, Matcher, Patterns};
 use crate::overlay::{CHAIN, ORDER, overlay};
 use crate::place::Place;
 use crate::tree::{Field, Node, Value};
 
-/// What a file may say; `$schema` is for editors.
-const TOP: [&str; 3] = ["policies", "default", "$schema"];
+/// What a file may say; `$schema` is for editors. What starts with `x-` is for whoever writes it:
+/// the anchors of YAML, for one.
+pub(crate) const TOP: [&str; 3] = ["policies", "default", "$schema"];
 
 /// What a policy's map may say.
 pub(crate) const FIELDS: [&str; 16] = [
@@ -38,6 +41,20 @@ pub(crate) const FIELDS: [&str; 16] = [
     "retry_on",
     "stop_on",
     "extends",
+];
+
+/// What no map of another notation says.
+pub(crate) const OWN: [&str; 10] = [
+    "retry",
+    "delay",
+    "factor",
+    "increment",
+    "min_delay",
+    "modifiers",
+    "within",
+    "wait_budget",
+    "timeout",
+    "stop_on",
 ];
 
 const ELSEWHERE: [(&str, &str); 14] = [
@@ -75,25 +92,28 @@ pub(crate) fn read(search: &mut Search<'_>, root: &Node) {
     let (text, format) = (search.text, search.format);
     let mut found = Vec::new();
     if !root.has("policies") && FIELDS.iter().any(|name| root.has(name)) {
-        // One policy without a name.
-        let place = Span { start: root.span.start, end: root.span.start };
-        let field = Field { key: String::new(), place, value: root.clone() };
-        let mut file = File::new(text, format, &mut search.patterns, found);
-        file.take(&field);
-        let (entries, found) = file.finish();
-        search.document.entries.extend(entries);
-        return search.document.diagnostics.extend(found);
+        return read_bare(search, root, String::new(), Notation::File);
     }
-    let fields = known(root, "a policy file", &TOP, &[("policy", "policies")], text, &mut found);
+    let elsewhere = [("policy", "policies")];
+    let fields =
+        known_besides(is_extension, root, "a policy file", &TOP, &elsewhere, text, &mut found);
+    let is_unknown = |found: &Diagnostic| found.kind == Clause::UnknownOption.into();
+    for unknown in found.iter_mut().filter(|found| is_unknown(found) && found.fix.is_none()) {
+        unknown.note =
+            Some("a key of your own, for the anchors of YAML, begins with x-".to_owned());
+    }
     let field = |name: &str| fields.iter().find(|field| field.key == name).copied();
     match field("policies").map(|field| &field.value) {
+        Some(node) if node.tag(text).is_some() => {
+            found.push(wrong_type("policies", node, text, ""));
+        }
         Some(Node { value: Value::Map(fields), span }) if fields.is_empty() => {
             found.push(Diagnostic::new(Kind::NoPolicy, *span, NO_POLICY));
         }
         Some(Node { value: Value::Map(fields), .. }) => {
             let mut file = File::new(text, format, &mut search.patterns, found);
             for field in fields.iter().take(POLICIES_MAX) {
-                file.take(field);
+                file.take(&field.key, field.place, &field.value);
             }
             let entries;
             (entries, found) = file.finish();
@@ -122,6 +142,23 @@ pub(crate) fn read(search: &mut Search<'_>, root: &Node) {
         found.push(wrong_type("$schema", value, text, "use the place of the schema, or drop it"));
     }
     search.document.diagnostics.append(&mut found);
+}
+
+/// Whether a key of the file is for its writer alone.
+pub(crate) fn is_extension(key: &str) -> bool {
+    key.starts_with("x-")
+}
+
+/// A policy that is the whole text, as a map of the clause's names. It reads as the clause would,
+/// and nothing in the text could complete it: what it lacks is told.
+pub(crate) fn read_bare(search: &mut Search<'_>, root: &Node, name: String, notation: Notation) {
+    let place = Span { start: root.span.start, end: root.span.start };
+    let mut file = File::new(search.text, search.format, &mut search.patterns, Vec::new());
+    file.bare = true;
+    file.take(&name, place, root);
+    let (entries, found) = file.finish();
+    search.document.entries.extend(entries.into_iter().map(|entry| Entry { notation, ..entry }));
+    search.document.diagnostics.extend(found);
 }
 
 fn default(search: &mut Search<'_>, field: &Field, found: &mut Vec<Diagnostic>) {
@@ -201,6 +238,8 @@ struct File<'t, 'n> {
     inherited: usize,
     /// How many names have been compared.
     compared: usize,
+    /// Whether it is one policy without a name, and no file of policies.
+    bare: bool,
 }
 
 /// A policy with all that it extends.
@@ -248,43 +287,47 @@ impl<'t, 'n> File<'t, 'n> {
             told: HashSet::new(),
             inherited: 0,
             compared: 0,
+            bare: false,
         }
     }
 
-    fn take(&mut self, field: &'n Field) {
-        let name = field.key.as_str();
+    fn take(&mut self, name: &'n str, place: Span, node: &'n Node) {
         if self.by_name.contains_key(name) {
             let message =
                 format!("there is a policy `{}` already; give it another name", excerpt(name));
-            return self.found.push(Diagnostic::new(Clause::DuplicateOption, field.place, message));
+            return self.found.push(Diagnostic::new(Clause::DuplicateOption, place, message));
         }
         let before = self.found.len();
         let mut raw = Raw {
             name,
-            span: Span { start: field.place.start, end: field.value.span.end.max(field.place.end) },
+            span: Span { start: place.start, end: node.span.end.max(place.end) },
             says: Says::Options { options: Vec::new(), ordered: false },
             extends: None,
             retry_on: None,
             stop_on: None,
             refused: false,
         };
-        match &field.value.value {
-            Value::Text(_) => match clause::draft(&field.value, self.text, self.format) {
+        match &node.value {
+            Value::Text(_) => match clause::draft(node, self.text, self.format) {
                 Ok(draft) => {
                     let (mut entry, found) =
                         clause::entry(&draft, name.to_owned(), raw.span, self.patterns);
                     entry.notation = Notation::File;
-                    self.told.extend(found.iter().map(|found| (found.kind, found.span)));
-                    self.found.extend(found);
+                    // Its warnings wait until it is known who extends it.
+                    let errors = found.into_iter().filter(|found| !found.is_warning());
+                    for error in errors {
+                        self.told.insert((error.kind, error.span));
+                        self.found.push(error);
+                    }
                     raw.says = Says::Clause { draft, entry: Box::new(entry) };
                 }
                 Err(diagnostic) => self.found.push(diagnostic),
             },
-            Value::Map(_) => self.map(&field.value, &mut raw),
+            Value::Map(_) => self.map(node, &mut raw),
             _ => {
                 let advice =
                     "write a clause such as \"retry: 3, delay: 1s\", or a map of its options";
-                self.found.push(wrong_type(&excerpt(name), &field.value, self.text, advice));
+                self.found.push(wrong_type(&excerpt(name), node, self.text, advice));
             }
         }
         raw.refused = self.found[before..].iter().any(|found| !found.is_warning());
@@ -369,7 +412,7 @@ impl<'t, 'n> File<'t, 'n> {
             Value::List(nodes) if lists => self.list(name, nodes, &field.value)?,
             _ => match fields::scalar(&field.value, self.text, self.format) {
                 Some((value, place))
-                    if is_plain(&value) || (lists && is_plain_list(value.trim())) =>
+                    if is_plain(&value) || (lists && is_plain_list(trimmed(&value))) =>
                 {
                     (value, place)
                 }
@@ -417,11 +460,20 @@ impl<'t, 'n> File<'t, 'n> {
         for base in bases.iter().flatten() {
             is_base[*base] = true;
         }
+        // What is said of a clause is said of it alone, before it is found in those that extend it.
+        for (raw, is_base) in self.raw.iter().zip(&is_base) {
+            if let Says::Clause { entry, draft } = &raw.says {
+                let warnings = entry.warnings.iter();
+                let said = warnings.filter(|found| !is_missing(found, draft, *is_base));
+                self.told.extend(said.clone().map(|found| (found.kind, found.span)));
+                self.found.extend(said.cloned());
+            }
+        }
         let mut kept = vec![None; self.raw.len()];
         let mut entries = Vec::with_capacity(self.raw.len());
         for at in 0..self.raw.len() {
             let whole = self.complete(at, &bases, &is_base, &mut kept);
-            entries.push(self.entry(at, &whole));
+            entries.push(self.entry(at, &whole, is_base[at]));
         }
         (entries, self.found)
     }
@@ -537,7 +589,7 @@ impl<'t, 'n> File<'t, 'n> {
         self.found.push(Diagnostic::new(Kind::TooLarge, place, message));
     }
 
-    fn entry(&mut self, at: usize, whole: &Whole) -> Entry {
+    fn entry(&mut self, at: usize, whole: &Whole, is_base: bool) -> Entry {
         let raw = &self.raw[at];
         if let Says::Clause { entry, .. } = &raw.says {
             return Entry::clone(entry);
@@ -559,17 +611,38 @@ impl<'t, 'n> File<'t, 'n> {
         if empty || whole.refused {
             read.refuse();
         }
-        for mut found in std::mem::take(&mut read.diagnostics) {
-            if found.span.start < raw.span.start || found.span.end > raw.span.end {
-                found = found.note(format!("in `{}`, which extends this", excerpt(raw.name)));
+        let all = std::mem::take(&mut read.diagnostics).into_iter().map(|found| {
+            match found.span.start < raw.span.start || found.span.end > raw.span.end {
+                true => found.note(format!("in `{}`, which extends this", excerpt(raw.name))),
+                false => found,
             }
+        });
+        let all: Vec<_> = all.collect();
+        for found in &all {
             // What stands in a policy that this one extends has been told of that one.
-            if self.told.insert((found.kind, found.span)) {
-                self.found.push(found);
+            let is_missing = !self.bare && is_missing(found, &draft, is_base);
+            if !is_missing && self.told.insert((found.kind, found.span)) {
+                self.found.push(found.clone());
             }
         }
-        let entry = Entry::new(raw.name.to_owned(), Notation::File, raw.span, draft.clause(), read);
+        let name = raw.name.to_owned();
+        let entry = Entry::new(name, Notation::File, raw.span, draft.clause(), read, &all);
         entry.rules(whole.retry_on.clone(), whole.stop_on.clone())
+    }
+}
+
+/// Whether a warning is about something that the policy does not say: another that extends it, or a
+/// flag, may say it, and whoever runs it as it is will be told then.
+fn is_missing(found: &Diagnostic, draft: &Draft, is_base: bool) -> bool {
+    let Kind::Clause(kind) = found.kind else { return false };
+    match kind {
+        Clause::DelayWithoutRetry | Clause::BackoffWithoutDelay | Clause::BackoffWithoutRetry => {
+            true
+        }
+        // What is extended need not be whole; elsewhere these are mistakes more often than not.
+        Clause::UnusedOption => is_base && draft.options().iter().all(|it| it.name != "backoff"),
+        Clause::Unbounded | Clause::HotLoop => is_base,
+        _ => false,
     }
 }
 

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
+use crate::Format;
 use crate::diagnostic::{Fix, Kind};
-use crate::document::{Document, Format, Notation, read};
+use crate::document::{Document, Notation, read};
 
 /// A text with its safe fixes applied, and how many there were.
 ///
@@ -25,25 +26,76 @@ pub fn fix(text: &str, format: Format, notation: Option<Notation>) -> (String, u
     let mut document = read(&text, format, notation);
     let mut applied = 0;
     for _ in 0..rounds {
-        let fixes = document.diagnostics().iter().filter_map(|found| found.fix.as_ref());
-        let fixes: Vec<_> = apart(fixes.filter(|fix| fix.safe));
-        // All at once; one by one where that would make something worse.
-        let tried = std::iter::once(fixes.as_slice()).chain(fixes.chunks(1));
-        let next = tried.filter(|fixes| !fixes.is_empty()).find_map(|fixes| {
-            let fixed = replaced(&text, fixes);
-            let after = read(&fixed, format, notation);
-            is_no_worse(&document, &after).then_some((fixed, after, fixes.len()))
-        });
-        let Some((fixed, after, count)) = next else { return (text, applied) };
-        applied += count;
-        (text, document) = (fixed, after);
+        let fixes = helpful(&text, &document, format, notation);
+        if fixes.is_empty() {
+            return (text, applied);
+        }
+        applied += fixes.len();
+        let fixed = replaced(&text, &fixes);
+        document = read(&fixed, format, notation);
+        text = fixed;
     }
     // A text that goes on changing was not meant to be fixed.
     (original.to_owned(), 0)
 }
 
-/// Whether there are not more errors than before, of any kind.
+/// The fixes of a document that [`fix`] applies to its text: the safe ones, except where one would
+/// only bring up another error.
+///
+/// ```
+/// use redial_policy::{Format, fixable, read};
+///
+/// let applied = |text: &str| {
+///     let document = read(text, Format::Text, None);
+///     fixable(text, &document, Format::Text, None).len()
+/// };
+/// assert_eq!(applied("retry: 3, dely: 1s"), 1);
+/// // As `delay` it would still want a unit.
+/// assert_eq!(applied("retry: 3, dely: 1"), 0);
+/// ```
+pub fn fixable(
+    text: &str,
+    document: &Document,
+    format: Format,
+    notation: Option<Notation>,
+) -> Vec<Fix> {
+    helpful(text, document, format, notation).into_iter().cloned().collect()
+}
+
+/// All safe fixes at once; where that would make something worse, each that does not, in the order
+/// of the text.
+fn helpful<'d>(
+    text: &str,
+    document: &'d Document,
+    format: Format,
+    notation: Option<Notation>,
+) -> Vec<&'d Fix> {
+    /// How much text is read to try them one by one.
+    const READ_MAX: usize = 8 << 20;
+    let fixes = document.diagnostics().iter().filter_map(|found| found.fix.as_ref());
+    let all = apart(fixes.filter(|fix| fix.safe));
+    let helps =
+        |fixes: &[&Fix]| is_no_worse(document, &read(&replaced(text, fixes), format, notation));
+    if all.is_empty() || helps(&all) {
+        return all;
+    }
+    let mut kept = Vec::new();
+    for fix in all.into_iter().take(READ_MAX / text.len().max(1)) {
+        kept.push(fix);
+        if !helps(&kept) {
+            kept.pop();
+        }
+    }
+    kept
+}
+
+/// Whether there are not more errors than before, of any kind, and what ran before is still there: a
+/// quote or a bracket that is put right can end somewhere else.
 fn is_no_worse(before: &Document, after: &Document) -> bool {
+    let mut kept = after.policies();
+    let mut ran = before.policies().filter(|entry| entry.policy.is_some());
+    let keeps_all =
+        ran.all(|entry| kept.any(|other| other.name == entry.name && other.clause == entry.clause));
     let errors = |document: &Document| {
         let mut errors: HashMap<Kind, usize> = HashMap::new();
         for found in document.diagnostics().iter().filter(|found| !found.is_warning()) {
@@ -52,7 +104,9 @@ fn is_no_worse(before: &Document, after: &Document) -> bool {
         errors
     };
     let before = errors(before);
-    errors(after).iter().all(|(kind, count)| before.get(kind).is_some_and(|before| count <= before))
+    let is_fewer =
+        |(kind, count): (&Kind, &usize)| before.get(kind).is_some_and(|before| count <= before);
+    keeps_all && errors(after).iter().all(is_fewer)
 }
 
 /// Those that do not touch one another, in the order of the text.

@@ -1,6 +1,6 @@
-//! A delay in the words of a program: `30`, `1.5 seconds`, `2 min`, `1m30s`.
+//! A delay in the words of a program: `30`, `1.5 seconds`, `2 min`, `1m30s`, or an HTTP date.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use redial_core::clause;
 
@@ -15,6 +15,21 @@ const UNITS: [(&[&str], &str, usize); 7] = [
     (&["h", "hr", "hrs", "hour", "hours"], "h", 9),
     (&["d", "day", "days"], "d", 9),
 ];
+
+/// A duration, or a date in one of the three forms of RFC 9110, of which one in the past is no wait.
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+/// use redial_policy::dictated_at;
+///
+/// let now = SystemTime::UNIX_EPOCH;
+/// assert_eq!(dictated_at("90", now), Some(Duration::from_secs(90)));
+/// assert_eq!(dictated_at("Thu, 01 Jan 1970 00:01:00 GMT", now), Some(Duration::from_secs(60)));
+/// ```
+pub fn read_at(text: &str, now: SystemTime) -> Option<Duration> {
+    let until = |date: SystemTime| date.duration_since(now).unwrap_or(Duration::ZERO);
+    read(text).or_else(|| httpdate::parse_http_date(text).ok().map(until))
+}
 
 /// Seconds, unless there are units. What is too long for the core is as long as it can be.
 pub fn read(text: &str) -> Option<Duration> {

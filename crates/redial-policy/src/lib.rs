@@ -28,17 +28,25 @@
 
 #![forbid(unsafe_code)]
 
+// What `redial run` needs comes first: code that lies together is read from the disk together.
 mod clause;
+mod document;
+mod draft;
+mod found_delay;
+mod rules;
+mod script;
+mod watch;
+
 mod condition;
 mod convert;
 mod diagnostic;
-mod document;
-mod draft;
 mod explain;
 mod fields;
 mod file;
 mod fix;
-mod found_delay;
+mod format;
+mod headers;
+mod lookalike;
 mod matcher;
 mod overlay;
 mod place;
@@ -46,11 +54,9 @@ mod plan;
 mod retry_config;
 mod retry_policy;
 mod rule_set;
-mod rules;
-mod script;
+mod sieve;
 mod signal;
 mod tree;
-mod watch;
 
 /// The language reference, in Markdown that reads well as plain text.
 pub const REFERENCE: &str = include_str!("reference.md");
@@ -64,9 +70,10 @@ pub const SCHEMA: &str = include_str!("policies.schema.json");
 pub use condition::{BadCondition, Condition};
 pub use convert::{Converted, Loss, Target, convert, convert_to_file};
 pub use diagnostic::{Diagnostic, Fix, Kind, Span};
-pub use document::{Document, Entry, Format, Notation, TEXT_MAX, read};
-pub use fix::fix;
-pub use found_delay::read as dictated;
+pub use document::{Document, Entry, Notation, TEXT_MAX, read};
+pub use fix::{fix, fixable};
+pub use format::Format;
+pub use found_delay::{read as dictated, read_at as dictated_at};
 pub use matcher::Matcher;
 pub use overlay::overlay_clause as overlay;
 pub use plan::{Plan, Row, Total};

@@ -81,6 +81,17 @@ impl Matcher {
             Self::Pattern(pattern) => pattern.is_match(error),
         }
     }
+
+    /// A regular expression that matches wherever this does, and in few other places.
+    pub(crate) fn approximate(&self) -> &str {
+        match self {
+            Self::Network => "(?i)network|connection|refused|unreachable",
+            Self::Timeout => "(?i)timeout|timed out",
+            Self::ServerError => r"(?i)server error|\b50[0234]\b",
+            Self::RateLimit => r"(?i)rate limit|too many requests|\b429\b",
+            Self::Pattern(pattern) => pattern.as_str(),
+        }
+    }
 }
 
 /// What a pattern is tried on.

@@ -5,7 +5,7 @@ use redial_core::clause;
 
 use crate::diagnostic::Span;
 use crate::draft::Written;
-use crate::fields::{is_plain, is_plain_list};
+use crate::fields::{is_plain, is_plain_list, trimmed};
 use crate::place::Place;
 
 /// The order in which options that were not written in any order stand.
@@ -119,7 +119,7 @@ pub fn overlay_clause<'f>(
         if !is_plain(value) && !is_plain_list(value) {
             return Err(name);
         }
-        over.push(written(name, value.trim()));
+        over.push(written(name, trimmed(value)));
     }
     let options = overlay(base, over, false);
     let options = options.iter().map(|option| format!("{}: {}", option.name, option.value));

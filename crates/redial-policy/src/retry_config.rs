@@ -18,7 +18,7 @@ use crate::tree::{Field, Node, Value};
 /// The fields that no other notation has.
 pub(crate) const OWN: [&str; 3] = ["initial_delay", "jitter_factor", "retry_budget"];
 
-const FIELDS: [&str; 8] = [
+pub(crate) const FIELDS: [&str; 8] = [
     "attempts",
     "initial_delay",
     "max_delay",
@@ -73,8 +73,9 @@ pub(crate) fn read(
         read.refuse();
     }
     config.diagnostics.append(&mut read.diagnostics);
-    let entry = Entry::new(path, Notation::RetryConfig, node.span, config.draft.clause(), read);
-    (entry.rules(config.retry_on, Vec::new()), config.diagnostics)
+    let (clause, found) = (config.draft.clause(), config.diagnostics);
+    let entry = Entry::new(path, Notation::RetryConfig, node.span, clause, read, &found);
+    (entry.rules(config.retry_on, Vec::new()), found)
 }
 
 struct Config<'t, 'p> {

@@ -17,7 +17,7 @@ use crate::tree::{Field, Node, Value};
 /// The fields that no other notation has.
 pub(crate) const OWN: [&str; 4] = ["maxAttempts", "backoffStrategy", "baseDelayMs", "maxDelayMs"];
 
-const FIELDS: [&str; 6] =
+pub(crate) const FIELDS: [&str; 6] =
     ["maxAttempts", "backoff", "backoffStrategy", "baseDelayMs", "maxDelayMs", "jitter"];
 
 const ELSEWHERE: [(&str, &str); 9] = [
@@ -173,8 +173,8 @@ pub(crate) fn read(
         read.refuse();
     }
     map.diagnostics.append(&mut read.diagnostics);
-    let entry = Entry::new(path, Notation::RetryPolicy, node.span, map.draft.clause(), read);
-    (entry, map.diagnostics)
+    let (clause, found) = (map.draft.clause(), map.diagnostics);
+    (Entry::new(path, Notation::RetryPolicy, node.span, clause, read, &found), found)
 }
 
 struct Map<'t> {

@@ -1,9 +1,12 @@
 //! Rules as a file: what is known about the failures of one program.
 
+use std::borrow::Borrow;
+
 use redial_core::clause::Kind as Clause;
+use regex::Regex;
 
 use crate::Format;
-use crate::condition::{BadCondition, Condition, Output, delay_from};
+use crate::condition::{BadCondition, Condition, DelayFrom, arguments, delay_from};
 use crate::diagnostic::{Diagnostic, Kind, Span, printable};
 use crate::fields::{excerpt, inside_quotes, is_slip, known, listed, nearest, wrong_type};
 use crate::matcher::Patterns;
@@ -12,16 +15,22 @@ use crate::rules::Fate;
 use crate::tree::{self, Field, Node, Value};
 
 /// The sets that redial brings.
-const SETS: [(&str, &str); 10] = [
+const SETS: [(&str, &str); 16] = [
     ("apt", include_str!("../rules/apt.toml")),
+    ("aws", include_str!("../rules/aws.toml")),
     ("cargo", include_str!("../rules/cargo.toml")),
     ("curl", include_str!("../rules/curl.toml")),
     ("docker", include_str!("../rules/docker.toml")),
+    ("gcloud", include_str!("../rules/gcloud.toml")),
     ("git", include_str!("../rules/git.toml")),
+    ("go", include_str!("../rules/go.toml")),
     ("kubectl", include_str!("../rules/kubectl.toml")),
     ("npm", include_str!("../rules/npm.toml")),
     ("pip", include_str!("../rules/pip.toml")),
+    ("psql", include_str!("../rules/psql.toml")),
+    ("rsync", include_str!("../rules/rsync.toml")),
     ("ssh", include_str!("../rules/ssh.toml")),
+    ("terraform", include_str!("../rules/terraform.toml")),
     ("wget", include_str!("../rules/wget.toml")),
 ];
 
@@ -31,7 +40,7 @@ const RULES_MAX: usize = 512;
 
 const TOP: [&str; 6] = ["name", "about", "extends", "otherwise", "rule", "delay"];
 const RULE: [&str; 3] = ["retry", "stop", "because"];
-const DELAY: [&str; 1] = ["from"];
+const DELAY: [&str; 2] = ["from", "arguments"];
 
 const TOP_ELSEWHERE: [(&str, &str); 5] = [
     ("rules", "rule"),
@@ -68,8 +77,7 @@ pub struct RuleSet {
     name: Option<String>,
     about: Option<String>,
     pub(crate) rules: Vec<SetRule>,
-    /// Each with the title of the set that it comes from.
-    pub(crate) delays: Vec<(String, Output)>,
+    pub(crate) delays: Vec<SetDelay>,
     pub(crate) otherwise: Action,
 }
 
@@ -81,6 +89,16 @@ pub(crate) struct SetRule {
     pub(crate) action: Action,
     pub(crate) condition: Condition,
     pub(crate) because: Option<String>,
+}
+
+/// A place where the program says how long to wait.
+#[derive(Clone, Debug)]
+pub(crate) struct SetDelay {
+    /// The title of the set that it comes from.
+    pub(crate) title: String,
+    pub(crate) from: DelayFrom,
+    /// What the arguments of the command must match, each on a line of its own.
+    pub(crate) arguments: Option<Regex>,
 }
 
 /// What a rule does with a failure.
@@ -177,7 +195,7 @@ impl RuleSet {
     /// use redial_policy::RuleSet;
     ///
     /// assert_eq!(RuleSet::nearest("crul"), Some("curl"));
-    /// assert_eq!(RuleSet::nearest("terraform"), None);
+    /// assert_eq!(RuleSet::nearest("ansible"), None);
     /// ```
     pub fn nearest(name: &str) -> Option<&'static str> {
         let names: Vec<_> = Self::names().collect();
@@ -215,9 +233,33 @@ impl RuleSet {
             self.name = Some(name);
             let title = self.title();
             let rules = self.rules.iter_mut().map(|rule| &mut rule.title);
-            let titles = rules.chain(self.delays.iter_mut().map(|(title, _)| title));
+            let titles = rules.chain(self.delays.iter_mut().map(|delay| &mut delay.title));
             titles.filter(|own| **own == before).for_each(|own| own.clone_from(&title));
         }
+        self
+    }
+
+    /// The same for a command with these arguments: a program may print how long to wait only if it
+    /// is asked to. Without arguments, for all that a command may be asked.
+    ///
+    /// ```
+    /// use redial_policy::{RuleSet, Rules, Stream};
+    ///
+    /// let watches_output = |arguments: &[&str]| {
+    ///     let mut rules = Rules::default();
+    ///     rules.set(RuleSet::named("curl").unwrap().for_arguments(Some(arguments)));
+    ///     rules.watches(Stream::Stdout)
+    /// };
+    /// assert!(watches_output(&["-fsSi", "https://example.com/"]));
+    /// assert!(!watches_output(&["-fsS", "https://example.com/"]));
+    /// ```
+    #[must_use]
+    pub fn for_arguments<S: Borrow<str>>(mut self, arguments: Option<&[S]>) -> Self {
+        let lines = arguments.map(|arguments| arguments.join("\n"));
+        self.delays.retain_mut(|delay| match (delay.arguments.take(), &lines) {
+            (Some(pattern), Some(lines)) => pattern.is_match(lines),
+            _ => true,
+        });
         self
     }
 
@@ -261,7 +303,7 @@ impl Reader<'_> {
         }
         if let Some(field) = field("delay") {
             for node in self.list(field, "[{from: \"stderr:/after (\\\\d+)/\"}]") {
-                set.delays.extend(self.delay(node).map(|output| (title.clone(), output)));
+                set.delays.extend(self.delay(node, &title));
             }
         }
         let base = field("extends").and_then(|field| self.base(field));
@@ -306,18 +348,20 @@ impl Reader<'_> {
         Some(SetRule { title: title.to_owned(), action, condition, because })
     }
 
-    fn delay(&mut self, node: &Node) -> Option<Output> {
+    fn delay(&mut self, node: &Node, title: &str) -> Option<SetDelay> {
         let fields = known(node, "a delay", &DELAY, &DELAY_ELSEWHERE, self.text, &mut self.found);
-        match fields.first() {
-            Some(field) => self.condition(field, delay_from),
-            None => {
-                if node.fields().is_empty() {
-                    let advice = "say where it stands: {from: \"stderr:/after (\\\\d+)/\"}";
-                    self.found.push(wrong_type("delay", node, self.text, advice));
-                }
-                None
+        let field = |name: &str| fields.iter().find(|field| field.key == name).copied();
+        let arguments = field("arguments").map(|field| self.condition(field, arguments));
+        let Some(from) = field("from") else {
+            // What is not known there has been told, and is probably meant to be it.
+            if node.fields().iter().all(|field| field.key == "arguments") {
+                let advice = "say where it stands: {from: \"stderr:/after (\\\\d+)/\"}";
+                self.found.push(wrong_type("delay", node, self.text, advice));
             }
-        }
+            return None;
+        };
+        let from = self.condition(from, delay_from)?;
+        Some(SetDelay { title: title.to_owned(), from, arguments: arguments.flatten() })
     }
 
     /// A field that holds a condition, whose findings point into the file.

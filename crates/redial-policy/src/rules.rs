@@ -1,9 +1,9 @@
 //! Which attempts of a command succeeded, which are worth another, and which rule says so.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use crate::condition::{BadCondition, Condition, Output, Printed, Test, delay_from};
+use crate::condition::{BadCondition, Condition, DelayFrom, Printed, Test, delay_from};
 use crate::fields::excerpt;
 use crate::found_delay;
 use crate::matcher::{Matcher, Patterns};
@@ -91,6 +91,7 @@ pub struct Judgement {
 /// whole of it is described in [`RULES_REFERENCE`](crate::RULES_REFERENCE).
 ///
 /// ```
+/// use std::time::SystemTime;
 /// use redial_policy::{Ending, Fate, RuleSet, Rules, Stream};
 ///
 /// let mut rules = Rules::default();
@@ -100,7 +101,7 @@ pub struct Judgement {
 ///
 /// let mut watch = rules.watch(); // a new one for each attempt
 /// watch.saw(Stream::Stderr, b"curl: (22) The requested URL returned error: 503\n");
-/// let judgement = rules.judge(&Ending::Exit(22), &mut watch);
+/// let judgement = rules.judge(&Ending::Exit(22), &mut watch, SystemTime::now());
 /// assert_eq!(judgement.fate, Fate::Retry);
 /// assert!(judgement.rule.unwrap().starts_with("rules curl: "));
 /// # Ok::<(), redial_policy::BadCondition>(())
@@ -114,6 +115,8 @@ pub struct Rules {
     delays: Vec<Delay>,
     /// What all of them look for, shared with every watch.
     probes: Arc<Vec<Probe>>,
+    /// One of them is about one stream, and not about the other.
+    tells_apart: bool,
 }
 
 /// Rules of one origin.
@@ -191,15 +194,18 @@ impl Rules {
     /// Where the command says how long to wait: `stderr:/retry after (\d+ ?[a-z]*)/`. It is the
     /// first group that took part in the last match; of several patterns, the first that has one.
     ///
+    /// `stderr:retry-after` is the header of the last HTTP response whose headers are printed. A delay
+    /// is a duration, in seconds where it has no unit, or an HTTP date.
+    ///
     /// ```
-    /// use std::time::Duration;
+    /// use std::time::{Duration, SystemTime};
     /// use redial_policy::{Ending, Rules, Stream};
     ///
     /// let mut rules = Rules::default();
     /// rules.delay_from(r"stderr:/retry after (\d+ ?[a-z]*)/i")?;
     /// let mut watch = rules.watch();
     /// watch.saw(Stream::Stderr, b"Retry after 2 minutes.\n");
-    /// let judgement = rules.judge(&Ending::Exit(1), &mut watch);
+    /// let judgement = rules.judge(&Ending::Exit(1), &mut watch, SystemTime::now());
     /// assert_eq!(judgement.delay, Some(Duration::from_secs(120)));
     /// # Ok::<(), redial_policy::BadCondition>(())
     /// ```
@@ -208,8 +214,8 @@ impl Rules {
     ///
     /// What is wrong with it: it is one pattern on a stream, with a group.
     pub fn delay_from(&mut self, text: &str) -> Result<(), BadCondition> {
-        let output = delay_from(text, &mut Patterns::default())?;
-        self.delay(format!("--delay-from {output}"), &output);
+        let from = delay_from(text, &mut Patterns::default())?;
+        self.delay(format!("--delay-from {from}"), &from);
         Ok(())
     }
 
@@ -225,7 +231,8 @@ impl Rules {
         }
     }
 
-    /// Adds a set, which is asked after those that are there already.
+    /// Adds a set, which is asked after those that are there already. See
+    /// [`RuleSet::for_arguments`].
     pub fn set(&mut self, set: RuleSet) {
         let title = set.title();
         let mut rules = Vec::with_capacity(set.rules.len());
@@ -242,8 +249,8 @@ impl Rules {
             };
             rules.push((rule.action, Rule { in_full, ..self.rule(label, &rule.condition) }));
         }
-        for (title, output) in &set.delays {
-            self.delay(format!("{title}: {output}"), output);
+        for delay in set.delays.iter().filter(|delay| delay.arguments.is_none()) {
+            self.delay(format!("{}: {}", delay.title, delay.from), &delay.from);
         }
         self.sets.push(Set { title, rules, otherwise: set.otherwise });
     }
@@ -253,24 +260,54 @@ impl Rules {
         self.probes.iter().any(|probe| probe.stream == stream)
     }
 
+    /// Whether it matters to a rule which stream something is printed on. If not, both may be shown to
+    /// the watch as one, in the order in which they are printed.
+    ///
+    /// ```
+    /// use redial_policy::Rules;
+    ///
+    /// let mut rules = Rules::default();
+    /// rules.stop_on("output:/no space left/")?;
+    /// assert!(!rules.tell_streams_apart());
+    /// rules.stop_on("stderr:/denied/")?;
+    /// assert!(rules.tell_streams_apart());
+    /// # Ok::<(), redial_policy::BadCondition>(())
+    /// ```
+    pub fn tell_streams_apart(&self) -> bool {
+        self.tells_apart
+    }
+
     /// What is to be shown the output of the next attempt.
+    #[inline]
     pub fn watch(&self) -> Watch {
         Watch::new(&self.probes)
     }
 
     /// What becomes of the command after an attempt that ended like this and printed what was seen.
-    pub fn judge(&self, ending: &Ending, seen: &mut Watch) -> Judgement {
+    /// `now` is the time of day, from which a delay counts that the command gave as a date.
+    // Inlined where it is called: the commonest end of all needs none of the code of the rules.
+    #[inline]
+    pub fn judge(&self, ending: &Ending, seen: &mut Watch, now: SystemTime) -> Judgement {
+        if self.success.is_empty() && *ending == Ending::Exit(0) {
+            let (rule, in_full, delay, bad_delay) = (None, None, None, None);
+            return Judgement { fate: Fate::Success, rule, in_full, delay, bad_delay };
+        }
+        self.judge_by_rules(ending, seen, now)
+    }
+
+    fn judge_by_rules(&self, ending: &Ending, seen: &mut Watch, now: SystemTime) -> Judgement {
         let (fate, rule, in_full) = self.decide(ending, seen);
         let (mut delay, mut bad_delay) = (None, None);
         if fate == Fate::Retry {
             for probe in self.delays.iter().flat_map(|delay| &delay.probes) {
-                let Some(taken) = seen.taken(*probe) else { continue };
-                delay = found_delay::read(taken);
+                let Some((found, sent)) = seen.delay(*probe) else { continue };
+                // By the clock of who gave the date, if that is known: ours may be wrong.
+                delay = found_delay::read_at(found, sent.unwrap_or(now));
                 if delay.is_some() {
                     bad_delay = None;
                     break;
                 }
-                bad_delay.get_or_insert_with(|| taken.to_owned());
+                bad_delay.get_or_insert_with(|| found.to_owned());
             }
         }
         Judgement { fate, rule, in_full, delay, bad_delay }
@@ -282,9 +319,6 @@ impl Rules {
         let by_default = |fate, rule: Option<String>| (fate, rule.clone(), rule);
         if let Some(rule) = self.success.iter().find(|rule| rule.holds(ending, seen)) {
             return decided(Fate::Success, rule);
-        }
-        if self.success.is_empty() && *ending == Ending::Exit(0) {
-            return by_default(Fate::Success, None);
         }
         for (action, rule) in self.asked() {
             if rule.may_decide(action, ending) && rule.holds(ending, seen) {
@@ -395,16 +429,19 @@ impl Rules {
         Rule { label, in_full, terms, about_spawn: condition.is_about_spawn() }
     }
 
-    fn delay(&mut self, label: String, output: &Output) {
-        let probes = self.probes_on(output.place, &Seeks::Taken(output.pattern.clone()));
+    fn delay(&mut self, label: String, from: &DelayFrom) {
+        let probes = match from {
+            DelayFrom::Pattern(output) => {
+                self.probes_on(output.place, &Seeks::Taken(output.clone()))
+            }
+            DelayFrom::RetryAfter(place) => self.probes_on(*place, &Seeks::RetryAfter),
+        };
         self.delays.push(Delay { label, probes });
     }
 
     fn probes_of(&mut self, test: &Test) -> Vec<usize> {
         match test {
-            Test::Output(output) => {
-                self.probes_on(output.place, &Seeks::Pattern(output.pattern.clone()))
-            }
+            Test::Output(output) => self.probes_on(output.place, &Seeks::Pattern(output.clone())),
             Test::Text(matcher) => {
                 let place = Printed::On(Stream::Stderr);
                 self.probes_on(place, &Seeks::Matcher(matcher.clone()))
@@ -418,6 +455,8 @@ impl Rules {
             Printed::On(stream) => std::slice::from_ref(stream),
             Printed::OnEither => &[Stream::Stdout, Stream::Stderr],
         };
+        // The headers of a response are whole on one stream alone.
+        self.tells_apart |= streams.len() == 1 || matches!(seeks, Seeks::RetryAfter);
         let probes = Arc::make_mut(&mut self.probes);
         let mut added = Vec::with_capacity(streams.len());
         for stream in streams {

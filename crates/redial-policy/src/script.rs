@@ -3,9 +3,10 @@
 //! Only as much of the script is understood as it takes to find where each clause begins and ends:
 //! comments, strings, brackets, and calls within calls.
 
+use crate::Format;
 use crate::clause;
 use crate::diagnostic::{Diagnostic, Kind, Span};
-use crate::document::{Document, Entry, Format, Notation};
+use crate::document::{Document, Entry, Notation};
 use crate::draft::{Draft, Written};
 use crate::matcher::Patterns;
 use crate::overlay::ORDER;
@@ -47,9 +48,11 @@ pub(crate) fn read(text: &str, clause_wanted: bool) -> Document {
             continue; // It says nothing about retrying.
         }
         let mut read = draft.read(&mut patterns);
-        document.diagnostics.append(&mut read.diagnostics);
+        let mut told = std::mem::take(&mut read.diagnostics);
         let name = found.name.of(text).to_owned();
-        document.entries.push(Entry::new(name, Notation::Clause, found.span, draft.clause(), read));
+        let entry = Entry::new(name, Notation::Clause, found.span, draft.clause(), read, &told);
+        document.entries.push(entry);
+        document.diagnostics.append(&mut told);
     }
     document
 }

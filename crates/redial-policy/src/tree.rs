@@ -47,6 +47,14 @@ pub(crate) struct Field {
     pub(crate) value: Node,
 }
 
+/// A tag of YAML.
+pub(crate) struct Tag<'t> {
+    /// As it is written.
+    pub(crate) name: &'t str,
+    /// With the blanks after it.
+    pub(crate) span: Span,
+}
+
 impl Node {
     pub(crate) fn new(span: Span, value: Value) -> Self {
         Self { span, value }
@@ -62,6 +70,18 @@ impl Node {
             Value::List(_) => "a list",
             Value::Map(_) => "a map",
         }
+    }
+
+    /// The tag of YAML that is written before the value, with its `!`: `!exponential {base: 3}` is
+    /// kept as `{exponential: {base: 3}}`, where the key is at the place of the tag.
+    pub(crate) fn tag<'t>(&self, text: &'t str) -> Option<Tag<'t>> {
+        let [Field { place, value, .. }] = self.fields() else { return None };
+        let name = Some(place.of(text)).filter(|name| name.starts_with('!'))?;
+        let between = text.get(place.end..value.span.start)?;
+        let blanks = between.len() - between.trim_start_matches([' ', '\t']).len();
+        let span = Span { start: place.start, end: place.end + blanks };
+        // What a key `!!str name` has before it is not of the value.
+        (!between.contains(':')).then_some(Tag { name, span })
     }
 
     /// The fields of a map, none of another value.
@@ -85,6 +105,15 @@ pub(crate) fn parse(text: &str, format: Format) -> Result<Vec<Node>, Diagnostic>
         Format::Json => json::parse(text).map(|node| vec![node]),
         Format::Text => Ok(Vec::new()),
     }
+}
+
+/// How long the white space and the comments at the start of a text are.
+pub(crate) fn gap(text: &str) -> usize {
+    let mut rest = text.trim_start();
+    while rest.starts_with('#') {
+        rest = rest.split_once('\n').map_or("", |(_, next)| next.trim_start());
+    }
+    text.len() - rest.len()
 }
 
 fn malformed(span: Span, message: String) -> Diagnostic {

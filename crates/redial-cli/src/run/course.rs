@@ -225,7 +225,8 @@ impl<'j> Course<'j> {
         };
         let took = self.supervisor.clock.now().since(started);
         self.running += took;
-        let judgement = job.rules.judge(&ending, &mut self.streams.watch);
+        let judgement =
+            job.rules.judge(&ending, &mut self.streams.watch, std::time::SystemTime::now());
         self.note_end(&ending, &judgement, took, times);
         let may_leave = judgement.fate == Fate::Success
             && ending != Ending::TimedOut

@@ -1,6 +1,6 @@
 //! A small tree as YAML, TOML or JSON, for people to read.
 
-use crate::document::Format;
+use crate::Format;
 
 /// What is written.
 pub(super) enum Tree {

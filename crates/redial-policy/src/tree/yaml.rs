@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
-use super::{DEPTH_MAX, Field, Node, Value, aliased_max, malformed, too_deep};
+use super::{DEPTH_MAX, Field, Node, Value, aliased_max, gap, malformed, too_deep};
 use crate::diagnostic::{Diagnostic, Kind, Span};
 
 pub(super) fn parse(text: &str) -> Result<Vec<Node>, Diagnostic> {
@@ -100,7 +100,8 @@ impl<'t> Builder<'t> {
                 let value = scalar(&text, style, tag.as_deref());
                 let (start, tag_place) = self.past_properties(span, anchor, tag.as_deref());
                 let node = Node::new(self.trimmed(Span { start, end: span.end }), value);
-                self.place(node, anchor, local(tag.as_deref(), tag_place))
+                let tag = self.named(tag.as_deref(), tag_place);
+                self.place(node, anchor, tag)
             }
             Event::SequenceStart(anchor, tag) => {
                 self.enter(span, anchor, tag.as_deref(), Holds::List(Vec::new()))
@@ -120,7 +121,7 @@ impl<'t> Builder<'t> {
 
     /// The parser ends a plain scalar or a block before what follows it, white space included.
     fn trimmed(&self, span: Span) -> Span {
-        let end = span.start + span.of(self.text).trim_end().len();
+        let end = span.start + span.of(self.text).trim_end_matches([' ', '\t', '\r', '\n']).len();
         Span { start: span.start, end }
     }
 
@@ -156,8 +157,13 @@ impl<'t> Builder<'t> {
             return Err(too_deep(span));
         }
         let (start, tag_place) = self.past_properties(span, anchor, tag);
-        self.open.push(Open { start, anchor, tag: local(tag, tag_place), holds });
+        let tag = self.named(tag, tag_place);
+        self.open.push(Open { start, anchor, tag, holds });
         Ok(())
+    }
+
+    fn named(&self, tag: Option<&Tag>, place: Span) -> Option<(String, Span)> {
+        named(tag, place.of(self.text)).map(|name| (name.to_owned(), place))
     }
 
     fn leave(&mut self, span: Span) -> Result<(), Diagnostic> {
@@ -202,7 +208,7 @@ impl<'t> Builder<'t> {
             None => self.documents.push(node),
             Some(Holds::List(nodes)) => nodes.push(node),
             Some(Holds::Map(fields, key)) => match key.take() {
-                None => *key = Some((key_text(&node)?, node.span)),
+                None => *key = Some((key_text(&node, self.text)?, node.span)),
                 Some((key, place)) => fields.push(Field { key, place, value: node }),
             },
         }
@@ -211,7 +217,10 @@ impl<'t> Builder<'t> {
 }
 
 /// A key is a scalar here, whatever YAML allows.
-fn key_text(node: &Node) -> Result<String, Diagnostic> {
+fn key_text(node: &Node, text: &str) -> Result<String, Diagnostic> {
+    if let Some(tag) = node.tag(text) {
+        return Err(malformed(node.span, format!("a key takes no tag; leave out `{}`", tag.name)));
+    }
     match &node.value {
         Value::Text(text) | Value::Number(text) => Ok(text.clone()),
         Value::Bool(boolean) => Ok(boolean.to_string()),
@@ -222,23 +231,13 @@ fn key_text(node: &Node) -> Result<String, Diagnostic> {
     }
 }
 
-/// A tag of the document's own; `!!str` and the like are of the language.
-fn local(tag: Option<&Tag>, place: Span) -> Option<(String, Span)> {
-    let tag = tag.filter(|tag| tag.handle == "!" && !tag.suffix.is_empty())?;
-    Some((tag.suffix.clone(), place))
-}
-
-/// How long the white space and the comments at the start of a text are.
-fn gap(text: &str) -> usize {
-    let rest = text.trim_start();
-    let blank = text.len() - rest.len();
-    match rest.starts_with('#') {
-        true => {
-            let line = rest.find('\n').unwrap_or(rest.len());
-            blank + line + gap(&rest[line..])
-        }
-        false => blank,
-    }
+/// A tag, without its first `!`, unless it is of the language itself (`!!str`) and changes nothing
+/// here.
+fn named<'t>(tag: Option<&Tag>, written: &'t str) -> Option<&'t str> {
+    const OF_THE_LANGUAGE: [&str; 7] = ["str", "int", "float", "bool", "null", "map", "seq"];
+    let tag = tag?;
+    let known = tag.is_yaml_core_schema() && OF_THE_LANGUAGE.contains(&tag.suffix.as_str());
+    written.strip_prefix('!').filter(|name| !known && !name.is_empty())
 }
 
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {

@@ -1,8 +1,9 @@
 //! Our own file: clauses and maps, what one takes over from another, and what cannot get in.
 
 use redial_policy::Format::{Json, Toml, Yaml};
+use redial_policy::read;
 
-use crate::shown::check;
+use crate::shown::{check, shown};
 
 #[test]
 fn a_policy_is_a_clause_or_a_map_of_its_options() {
@@ -61,6 +62,7 @@ policies: {a: 'retry: 3'}",
         r#"
         a: attempts: 4
         error[unknown-option] at "other": `other` is not a field of a policy file; there are policies, default and $schema
+        note: a key of your own, for the anchors of YAML, begins with x-
     "#,
     );
     check(
@@ -372,14 +374,7 @@ fn every_option_of_the_clause_is_a_field() {
         "policies: {a: {attempts: 4, backoff: '[1s, 3s, 7s]'}}",
         "a: attempts: 4, backoff: [1s, 3s, 7s]",
     );
-    check(
-        Yaml,
-        "policies: {a: {attempts: 4, backoff: []}}",
-        r#"
-        a: attempts: 4, backoff: []
-        warning[backoff-without-delay] at "backoff: []": backoff has no effect without delays; write some in the list
-    "#,
-    );
+    check(Yaml, "policies: {a: {attempts: 4, backoff: []}}", "a: attempts: 4, backoff: []");
     check(
         Yaml,
         "policies: {a: {attempts: 4, delay: 1s, jitter: [0.5, 1.5]}}",
@@ -752,8 +747,6 @@ fn what_is_wrong_in_a_policy_is_told_once() {
         r#"
         base: attempts: 1, delay: 1s, backoff: exponential, max_delay: 30s, jitter: full
         a: attempts: 6, delay: 1s, backoff: exponential, jitter: full, max_delay: 4s
-        warning[delay-without-retry] at "delay: 1s": delay has no effect without a retry; have at least one, or drop the delay
-        warning[backoff-without-retry] at "backoff: exponential": backoff has no effect without a retry; have at least one, or drop it
         warning[cap-erases-jitter] at "4s": delays reach 16s and this cap comes after the jitter, so they pile up at 4s; write it before the jitter, or a higher one after it
     "#,
     );
@@ -1006,13 +999,13 @@ fn a_map_that_could_be_in_two_notations_is_refused() {
         Yaml,
         "attempts: 3
 backoff: exponential",
-        r#"error[ambiguous-dialect] at "attempts": this could be a retry_config, a retryPolicy or a policy of our own; say which with --dialect, or put it under retry_config, retryPolicy or policies"#,
+        r#"error[ambiguous-dialect] at "attempts": this could be a retry_config or a policy of our own; say which with --dialect retry-config or --dialect clause, or put it under retry_config or a name in policies"#,
     );
     check(
         Yaml,
         "initial_delay: 1s
 maxAttempts: 3",
-        r#"error[ambiguous-dialect] at "initial_delay": this could be a retry_config, a retryPolicy or a policy of our own; say which with --dialect, or put it under retry_config, retryPolicy or policies"#,
+        r#"error[ambiguous-dialect] at "initial_delay": this could be a retry_config or a retryPolicy, and has errors as either; say which with --dialect retry-config or --dialect retry-policy, or put it under retry_config or retryPolicy"#,
     );
     check(
         Yaml,
@@ -1112,6 +1105,7 @@ policies:
         b: attempts: 5, delay: 1s
         c: attempts: 5, delay: 1s, timeout: 5s
         error[unknown-option] at "base": `base` is not a field of a policy file; there are policies, default and $schema
+        note: a key of your own, for the anchors of YAML, begins with x-
     "#,
     );
 }
@@ -1135,4 +1129,56 @@ fn a_config_that_stands_twice_in_one_map_is_told() {
         error[duplicate-option] at "\"retryPolicy\"": `retryPolicy` is there already; write it once
     "#,
     );
+}
+
+fn names(found: &[redial_policy::Diagnostic]) -> Vec<&'static str> {
+    found.iter().map(|found| found.kind.name()).collect()
+}
+
+#[test]
+fn a_named_policy_is_not_warned_of_what_another_may_add() {
+    let text = "policies:
+  base: 'delay: 5s, backoff: exponential'
+  steep: {delay: 1s, factor: 3}
+  forever: {attempts: unlimited}
+  fetch: {extends: base, retry: 3}
+  steeper: {extends: steep, retry: 3, backoff: exponential}
+  poll: {extends: forever, delay: 1s, within: 1min}
+";
+    let document = read(text, Yaml, None);
+    assert_eq!(names(document.diagnostics()), [""; 0], "{}", shown(text, &document));
+    let found: Vec<_> =
+        document.policies().map(|entry| (entry.name.as_str(), names(&entry.warnings))).collect();
+    assert_eq!(
+        found,
+        [
+            ("base", vec!["delay-without-retry", "backoff-without-retry"]),
+            ("steep", vec!["delay-without-retry", "unused-option"]),
+            ("forever", vec!["unbounded", "hot-loop"]),
+            ("fetch", vec![]),
+            ("steeper", vec![]),
+            ("poll", vec![]),
+        ],
+    );
+}
+
+#[test]
+fn what_a_policy_takes_over_is_among_its_warnings_too() {
+    let text = "policies:
+  base: {retry: 20, delay: 1s}
+  fetch: {extends: base, jitter: full}
+  forever: {attempts: unlimited, delay: 1s}
+  poll: {extends: forever, delay: 2s}
+";
+    let document = read(text, Yaml, None);
+    // Once in the file: of the policy where it stands, or of the one that does not mend it.
+    assert_eq!(names(document.diagnostics()), ["many-retries", "unbounded"]);
+    assert_eq!(
+        document.diagnostics()[1].note.as_deref(),
+        Some("in `poll`, which extends this"),
+        "{}",
+        shown(text, &document)
+    );
+    let found: Vec<_> = document.policies().map(|entry| names(&entry.warnings)).collect();
+    assert_eq!(found, [["many-retries"], ["many-retries"], ["unbounded"], ["unbounded"]]);
 }

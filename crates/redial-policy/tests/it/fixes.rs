@@ -1,8 +1,11 @@
 //! A fix, applied to the text, removes its finding; a safe one changes nothing that runs.
 
-use redial_core::Policy;
+use redial_core::{Policy, SplitMix64};
 use redial_policy::Format::{Json, Text, Toml, Yaml};
-use redial_policy::{Document, Fix, Format, read};
+use redial_policy::{Document, Entry, Fix, Format, fix, fixable, overlay, read};
+
+use crate::dice::{Dice, each_seed};
+use crate::random::{document, flags, mutated};
 
 fn applied(text: &str, fix: &Fix) -> String {
     format!("{}{}{}", &text[..fix.span.start], fix.replacement, &text[fix.span.end..])
@@ -147,9 +150,6 @@ fn a_name_that_would_be_something_else_there_is_not_put_in() {
 
 #[test]
 fn what_has_no_effect_is_left_out() {
-    check(Text, "retry: 3, backoff: exponential", "retry: 3");
-    check(Text, "backoff: exponential, retry: 3", "retry: 3");
-    check(Text, "retry: 0, delay: 1s", "retry: 0");
     check(Text, "retry: 3, delay: 1s, factor: 3", "retry: 3, delay: 1s");
     check(Text, "retry: 3,", "retry: 3");
     check(
@@ -162,6 +162,37 @@ fn what_has_no_effect_is_left_out() {
         "x = M(y) with retry: 3, delay: 1s,\n  factor: 3\nout x",
         "x = M(y) with retry: 3, delay: 1s\nout x",
     );
+}
+
+/// What a policy lacks is for its writer to say, or for the flags and the policies that use it: no
+/// fix takes the rest away.
+#[test]
+fn what_waits_for_another_option_is_never_left_out() {
+    for text in [
+        "delay: 5s",
+        "retry: 0, delay: 1s",
+        "retry: 3, backoff: exponential",
+        "retry: 3, delay: 1s, backoff: []",
+        "delay: 5s, backoff: exponential",
+        "x = M(y) with delay: 5s, backoff: exponential",
+    ] {
+        let document = read(text, Text, None);
+        assert!(!document.diagnostics().is_empty(), "{text}");
+        for found in document.diagnostics() {
+            assert!(found.fix.as_ref().is_none_or(|fix| !fix.safe), "{found} in {text}");
+        }
+        assert_eq!(fixed(text, Text), text);
+    }
+    assert_eq!(read("retry: 3, backoff: linear, increment: 2s", Text, None).diagnostics(), []);
+}
+
+#[test]
+fn a_fix_that_only_brings_up_another_error_is_not_applied() {
+    // The two names are both meant to be one option, which a clause has once.
+    let (text, count) = fix("retry: 3, dely: 1s, dealy: 2s", Text, None);
+    assert_eq!((text.as_str(), count), ("retry: 3, delay: 1s, dealy: 2s", 1));
+    let (text, count) = fix("retri: 3, dely: 1", Text, None);
+    assert_eq!((text.as_str(), count), ("retry: 3, dely: 1", 1));
 }
 
 /// The text after its fixes; the same where none is safe.
@@ -229,4 +260,78 @@ fn no_name_is_put_where_it_stands_already() {
 fn what_was_renamed_is_not_left_out_then() {
     let after = fixed("retry: 3, delay: 1s, backoff_factor: 3", Format::Text);
     assert_eq!(after, "retry: 3, delay: 1s, factor: 3");
+}
+
+/// What a policy does with the flags of `redial run` laid over it: the delays of a seeded call and
+/// the limits, or nothing where it is refused.
+fn runs_with(entry: &Entry, flags: &[(&str, &str)]) -> Option<String> {
+    entry.policy?;
+    let clause = overlay(&entry.clause, flags.iter().copied()).ok()?;
+    let document = read(&clause, Text, None);
+    let entry = document.policies().next()?;
+    let policy = entry.policy?;
+    let delays: Vec<_> = policy.delays(SplitMix64::new(7)).take(20).collect();
+    let limits = (policy.attempts(), policy.limit(), policy.wait_limit(), entry.timeout);
+    Some(format!("{delays:?} {limits:?} {:?} {:?}", entry.retry_on, entry.stop_on))
+}
+
+/// A text with policies, and every other time something happened to it.
+fn written(dice: &mut Dice) -> (String, Format) {
+    let (text, format) = document(dice);
+    if dice.one_in(2) { (mutated(dice, &text), format) } else { (text, format) }
+}
+
+/// What a drawing promises of `redial check --fix` comes from [`fixable`].
+#[test]
+fn a_fix_that_is_promised_is_applied_and_removes_its_finding() {
+    let promised_in_all = std::cell::Cell::new(0);
+    each_seed(2_000, |dice| {
+        let (text, format) = written(dice);
+        let before = read(&text, format, None);
+        let promised = fixable(&text, &before, format, None);
+        let (fixed, applied) = fix(&text, format, None);
+        assert!(applied >= promised.len(), "{applied} of {promised:?}\n{text}");
+        let after = read(&fixed, format, None);
+        let said = |document: &Document, words: &str| {
+            document.diagnostics().iter().filter(|found| found.to_string() == words).count()
+        };
+        for found in before.diagnostics() {
+            if found.fix.as_ref().is_some_and(|fix| promised.contains(fix)) {
+                let words = found.to_string();
+                assert!(said(&after, &words) < said(&before, &words), "{words}\n{text}\n{fixed}");
+                promised_in_all.set(promised_in_all.get() + 1);
+            }
+        }
+    });
+    let is_alone = std::env::var_os("REDIAL_SEED").is_some();
+    assert!(is_alone || promised_in_all.get() > 250, "{promised_in_all:?} fixes were tried");
+}
+
+#[test]
+fn a_text_that_was_fixed_runs_as_it_did_before() {
+    each_seed(4_000, |dice| {
+        let (text, format) = written(dice);
+        let (after, applied) = fix(&text, format, None);
+        if applied == 0 {
+            assert_eq!(after, text);
+            return;
+        }
+        let (old, new) = (read(&text, format, None), read(&after, format, None));
+        assert_eq!(old.default_name().is_some(), new.default_name().is_some());
+        for entry in old.policies().filter(|entry| entry.policy.is_some()) {
+            // A script may have several of one name: the one as far from the start is meant.
+            let same = |other: &&Entry| other.name == entry.name;
+            let nth = old.policies().filter(same).take_while(|other| other.span != entry.span);
+            let fixed = new.policies().filter(same).nth(nth.count());
+            let fixed = fixed.unwrap_or_else(|| panic!("`{}` is gone:\n{after}", entry.name));
+            for flags in [vec![], vec![("attempts", "4")], flags(dice)] {
+                assert_eq!(
+                    runs_with(fixed, &flags),
+                    runs_with(entry, &flags),
+                    "`{}` with {flags:?}:\n{text}\n-- became --\n{after}",
+                    entry.name,
+                );
+            }
+        }
+    });
 }

@@ -126,6 +126,15 @@ fn one_long_line_is_read() {
     check(Text, format!("{}: 1", "é".repeat(MIB / 4)), "error[unknown-option]: `ééé");
 }
 
+/// They are skipped in a loop, not by one call for each.
+#[test]
+fn any_number_of_comments_may_stand_before_a_value() {
+    let comments = "#\n".repeat(MIB / 2);
+    check(Yaml, format!("policies:\n  a: &a {comments}   {{retry: 3}}"), "");
+    check(Text, format!("{comments}retry: 3,{comments}delay: 1s"), "");
+    assert_eq!(Format::of("-", &format!("{comments}retry: 3,{comments}delay: 1s")), Text);
+}
+
 #[test]
 fn a_clause_of_many_options_is_read_in_one_go() {
     let options = "a: 1,\n".repeat(50_000);

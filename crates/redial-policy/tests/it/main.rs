@@ -3,7 +3,9 @@
 mod dice;
 mod file;
 mod fixes;
+mod format;
 mod hostile;
+mod lookalikes;
 mod matchers;
 mod overlay;
 mod places;
@@ -14,3 +16,4 @@ mod retry_policy;
 mod script;
 mod seeds;
 mod shown;
+mod tags;

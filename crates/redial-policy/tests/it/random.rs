@@ -201,6 +201,22 @@ fn file(dice: &mut Dice, format: Format) -> String {
     }
 }
 
+/// One map that is the whole text, in any format.
+fn bare(dice: &mut Dice, format: Format) -> String {
+    let map = map(dice, format, &["a"]);
+    match format {
+        Toml => map[1..map.len() - 1].replace(", \"", "\n\""),
+        _ => map,
+    }
+}
+
+/// Policies that take over what stands under a key of the writer's own.
+fn anchored(dice: &mut Dice) -> String {
+    let (base, more) = (map(dice, Yaml, &["a"]), map(dice, Yaml, &["a", "b"]));
+    let more = more.replacen('{', "{<<: *base, ", 1);
+    format!("x-base: &base {base}\npolicies:\n  a: *base\n  b: {more}\n")
+}
+
 fn other(dice: &mut Dice) -> String {
     let number = dice.pick(&["0", "1", "5", "4294967296", "-1", "1.5", "1e3"]);
     let duration =
@@ -228,8 +244,23 @@ fn other(dice: &mut Dice) -> String {
     }
 }
 
-fn document(dice: &mut Dice) -> (String, Format) {
-    match dice.below(6) {
+/// What `redial run` may be told beside a policy.
+pub(crate) fn flags(dice: &mut Dice) -> Vec<(&'static str, &'static str)> {
+    let mut flags: Vec<(&str, &str)> = Vec::new();
+    for _ in 0..1 + dice.below(3) {
+        let (name, value) = good_option(dice);
+        let rules = matches!(name, "retry_on" | "stop_on");
+        if !rules && flags.iter().all(|(other, _)| *other != name) {
+            flags.push((name, value));
+        }
+    }
+    flags
+}
+
+pub(crate) fn document(dice: &mut Dice) -> (String, Format) {
+    match dice.below(8) {
+        6 => (bare(dice, Yaml), Yaml),
+        7 => (anchored(dice), Yaml),
         0 => (clause(dice), Text),
         1 => (script(dice), Text),
         2 => (file(dice, Yaml), Yaml),
@@ -241,7 +272,7 @@ fn document(dice: &mut Dice) -> (String, Format) {
 }
 
 /// Changes, adds and removes bytes, and keeps what is left of the text.
-fn mutated(dice: &mut Dice, text: &str) -> String {
+pub(crate) fn mutated(dice: &mut Dice, text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     for _ in 0..1 + dice.below(4) {
         let at = dice.below(bytes.len() + 1);
@@ -265,6 +296,10 @@ fn mutated(dice: &mut Dice, text: &str) -> String {
             "é",
             "😀",
             "\u{feff}",
+            "\u{a0}",
+            "\u{200b}",
+            "：",
+            "“",
             "|\n",
             ">",
             "!x ",
@@ -409,12 +444,16 @@ fn a_clause_means_the_same_wherever_it_stands() {
             let document = read(&text, format, None);
             let there = document.policies().next().expect("a policy");
             assert_eq!(there.canonical(), entry.canonical(), "{text}");
-            let message = |document: &Document| {
-                document.diagnostics().iter().map(ToString::to_string).collect::<Vec<_>>()
-            };
-            assert_eq!(message(&document), message(&alone), "{text}\n{}", shown(&text, &document));
+            // A file leaves out what its policies lack; the policy itself has it.
+            let errors = document.diagnostics().iter().filter(|found| !found.is_warning());
+            let mut found: Vec<_> = errors.chain(&there.warnings).collect();
+            found.sort_by_key(|found| found.span.start);
+            let message = |found: &redial_policy::Diagnostic| found.to_string();
+            let expected: Vec<_> = alone.diagnostics().iter().map(message).collect();
+            let told: Vec<_> = found.iter().map(|found| message(found)).collect();
+            assert_eq!(told, expected, "{text}\n{}", shown(&text, &document));
             // Each finding is at the same piece, however that is written there.
-            for (here, there) in alone.diagnostics().iter().zip(document.diagnostics()) {
+            for (here, there) in alone.diagnostics().iter().zip(found) {
                 let (here, there) = (here.span.of(&clause), there.span.of(&text));
                 if !here.contains(['"', '\\', '\'', '\n', '\r', '\t']) {
                     assert_eq!(here, there, "{text}");

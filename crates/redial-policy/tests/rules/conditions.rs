@@ -2,6 +2,7 @@
 
 use redial_policy::{Condition, Ending, Fate, Rules, Stream};
 
+use crate::NOW;
 use crate::dice::{Dice, each_seed};
 
 /// Whether a condition holds of an ending after this on standard error.
@@ -10,7 +11,7 @@ fn holds(condition: &str, ending: Ending, stderr: &str) -> bool {
     rules.success_on(condition).unwrap_or_else(|bad| panic!("{condition}: {bad}"));
     let mut watch = rules.watch();
     watch.saw(Stream::Stderr, stderr.as_bytes());
-    rules.judge(&ending, &mut watch).fate == Fate::Success
+    rules.judge(&ending, &mut watch, NOW).fate == Fate::Success
 }
 
 #[track_caller]

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use redial_policy::{Ending, Judgement, Rules, Stream};
 
+use crate::NOW;
+
 fn judge(patterns: &[&str], stderr: &str) -> Judgement {
     let mut rules = Rules::default();
     for pattern in patterns {
@@ -11,7 +13,7 @@ fn judge(patterns: &[&str], stderr: &str) -> Judgement {
     }
     let mut watch = rules.watch();
     watch.saw(Stream::Stderr, stderr.as_bytes());
-    rules.judge(&Ending::Exit(1), &mut watch)
+    rules.judge(&Ending::Exit(1), &mut watch, NOW)
 }
 
 #[track_caller]
@@ -39,6 +41,55 @@ fn a_number_is_seconds_unless_it_has_a_unit() {
     reads("1m30s", 90_000);
     reads("1 hour, 2 minutes and 3 seconds", 3_723_000);
     reads("1d", 86_400_000);
+}
+
+/// The delay from what `--delay-from` takes, this many seconds after 1970.
+fn at(seconds: u64, taken: &str) -> Option<u64> {
+    let mut rules = Rules::default();
+    rules.delay_from("stderr:/<(.*)>/").expect("a pattern");
+    let mut watch = rules.watch();
+    watch.saw(Stream::Stderr, format!("<{taken}>\r\n").as_bytes());
+    let now = NOW + Duration::from_secs(seconds);
+    let judgement = rules.judge(&Ending::Exit(1), &mut watch, now);
+    assert_eq!(judgement.delay.is_none(), judgement.bad_delay.is_some(), "{taken}");
+    judgement.delay.map(|delay| delay.as_secs())
+}
+
+#[test]
+fn a_date_is_waited_for_in_each_form_that_http_has() {
+    const THEN: u64 = 784_111_777;
+    for date in [
+        "Sun, 06 Nov 1994 08:49:37 GMT",
+        "Sunday, 06-Nov-94 08:49:37 GMT",
+        "Sun Nov  6 08:49:37 1994",
+        "  Sun, 06 Nov 1994 08:49:37 GMT ",
+    ] {
+        assert_eq!(at(THEN - 90, date), Some(90), "{date}");
+        // What is past is no wait.
+        assert_eq!(at(THEN, date), Some(0), "{date}");
+        assert_eq!(at(THEN + 1, date), Some(0), "{date}");
+        assert_eq!(at(0, date), Some(THEN), "{date}");
+    }
+    assert_eq!(at(0, "Fri, 31 Dec 9999 23:59:59 GMT"), Some(253_402_300_799));
+    assert_eq!(at(1 << 40, "Fri, 31 Dec 9999 23:59:59 GMT"), Some(0));
+    assert_eq!(at(0, "Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
+}
+
+#[test]
+fn what_is_no_date_is_told() {
+    for date in [
+        "Sun, 06 Nov 1994 08:49:37",
+        "Sun, 06 Nov 1994 08:49:37 UTC",
+        "Mon, 06 Nov 1994 08:49:37 GMT",
+        "Sun, 32 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 1994 24:49:37 GMT",
+        "Tue, 31 Feb 1995 08:49:37 GMT",
+        "Sun, 06 Nov 99999 08:49:37 GMT",
+        "Sun, 0é Nov 1994 08:49:37 GMT",
+        "1994-11-06T08:49:37Z",
+    ] {
+        assert_eq!(at(0, date), None, "{date}");
+    }
 }
 
 #[test]
@@ -98,7 +149,7 @@ fn only_what_is_retried_has_a_delay() {
     let of = |ending| {
         let mut watch = rules.watch();
         watch.saw(Stream::Stdout, b"after 5\n");
-        rules.judge(&ending, &mut watch).delay
+        rules.judge(&ending, &mut watch, NOW).delay
     };
     assert_eq!(of(Ending::Exit(1)), Some(Duration::from_secs(5)));
     assert_eq!(of(Ending::Exit(2)), None);

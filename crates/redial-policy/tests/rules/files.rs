@@ -2,6 +2,8 @@
 
 use redial_policy::{Diagnostic, Ending, Fate, Format, RuleSet, Rules, Stream};
 
+use crate::NOW;
+
 use Format::{Json, Text, Toml, Yaml};
 
 fn judge(set: RuleSet, ending: Ending, stderr: &str) -> (Fate, String) {
@@ -9,7 +11,7 @@ fn judge(set: RuleSet, ending: Ending, stderr: &str) -> (Fate, String) {
     rules.set(set);
     let mut watch = rules.watch();
     watch.saw(Stream::Stderr, stderr.as_bytes());
-    let judgement = rules.judge(&ending, &mut watch);
+    let judgement = rules.judge(&ending, &mut watch, NOW);
     (judgement.fate, judgement.in_full.unwrap_or_default())
 }
 
@@ -64,7 +66,7 @@ delay:
         rules.set(set);
         let mut watch = rules.watch();
         watch.saw(Stream::Stderr, b"after 9");
-        let delay = rules.judge(&Ending::Exit(1), &mut watch).delay;
+        let delay = rules.judge(&Ending::Exit(1), &mut watch, NOW).delay;
         assert_eq!(delay.map(|delay| delay.as_secs()), Some(9), "{format:?}");
     }
 }
@@ -188,7 +190,24 @@ fn names_are_found_and_guessed() {
     let names: Vec<_> = RuleSet::names().collect();
     assert_eq!(
         names,
-        ["apt", "cargo", "curl", "docker", "git", "kubectl", "npm", "pip", "ssh", "wget"]
+        [
+            "apt",
+            "aws",
+            "cargo",
+            "curl",
+            "docker",
+            "gcloud",
+            "git",
+            "go",
+            "kubectl",
+            "npm",
+            "pip",
+            "psql",
+            "rsync",
+            "ssh",
+            "terraform",
+            "wget"
+        ]
     );
     for name in names {
         let text = RuleSet::text(name).expect(name);
@@ -199,5 +218,5 @@ fn names_are_found_and_guessed() {
     assert!(RuleSet::named("crul").is_none());
     assert_eq!(RuleSet::nearest("crul"), Some("curl"));
     assert_eq!(RuleSet::nearest("kubctl"), Some("kubectl"));
-    assert_eq!(RuleSet::nearest("terraform"), None);
+    assert_eq!(RuleSet::nearest("ansible"), None);
 }

@@ -2,6 +2,8 @@
 
 use redial_policy::{Ending, Fate, Format, Judgement, Matcher, RuleSet, Rules, Stream};
 
+use crate::NOW;
+
 use Fate::{Retry, Stop, Success};
 
 /// Rules from lines such as `--stop-on exit:6`, `stop_on network` (of a policy) and `set …`.
@@ -43,7 +45,7 @@ fn judge(lines: &[&str], ending: Ending, stderr: &str) -> Judgement {
     let rules = rules(lines);
     let mut watch = rules.watch();
     watch.saw(Stream::Stderr, stderr.as_bytes());
-    rules.judge(&ending, &mut watch)
+    rules.judge(&ending, &mut watch, NOW)
 }
 
 #[track_caller]
@@ -221,6 +223,24 @@ fn only_streams_that_a_rule_looks_at_are_watched() {
 }
 
 #[test]
+fn streams_are_told_apart_by_what_asks_about_one_of_them() {
+    let apart = |line: &str| rules(&[line]).tell_streams_apart();
+    for either in ["--stop-on exit:1", "--stop-on output:/a/", "--retry-on !output:/a/ & exit:2"] {
+        assert!(!apart(either), "{either}");
+    }
+    for one in ["--stop-on stdout:/a/", "--retry-on output:/a/ & !stderr:/b/", "stop_on network"] {
+        assert!(apart(one), "{one}");
+    }
+    let delayed = |text: &str| {
+        let mut rules = Rules::default();
+        rules.delay_from(text).expect(text);
+        rules.tell_streams_apart()
+    };
+    assert!(!delayed("output:/(1)/") && delayed("stderr:/(1)/"));
+    assert!(delayed("output:retry-after"), "headers are whole on one stream");
+}
+
+#[test]
 fn the_rules_are_described_in_the_order_in_which_they_are_asked() {
     let mut all = rules(&[
         "set s stop: retry exit:1; stop exit:2",
@@ -258,8 +278,8 @@ fn a_watch_of_other_rules_is_no_panic() {
     let many = rules(&["--stop-on stderr:/a/", "--retry-on stdout:/b/"]);
     let mut watch = few.watch();
     watch.saw(Stream::Stderr, b"a");
-    assert_eq!(many.judge(&Ending::Exit(1), &mut watch).fate, Stop);
+    assert_eq!(many.judge(&Ending::Exit(1), &mut watch, NOW).fate, Stop);
     let mut watch = many.watch();
     watch.saw(Stream::Stderr, b"a");
-    assert_eq!(few.judge(&Ending::Exit(1), &mut watch).fate, Retry);
+    assert_eq!(few.judge(&Ending::Exit(1), &mut watch, NOW).fate, Retry);
 }

@@ -3,6 +3,8 @@
 
 use redial_policy::{Condition, Ending, Fate, Format, RULES_REFERENCE, RuleSet, Rules, Stream};
 
+use crate::NOW;
+
 /// The fenced blocks of one language, with the lines directly below each.
 fn blocks(language: &str) -> Vec<(String, Vec<&'static str>)> {
     let mut blocks = Vec::new();
@@ -89,7 +91,7 @@ fn every_row_of_the_table_is_so() {
         let (ended, stderr) = ended.split_once(", `").unwrap_or((*ended, ""));
         let mut watch = rules.watch();
         watch.saw(Stream::Stderr, stderr.trim_end_matches('`').as_bytes());
-        let judged = rules.judge(&ending(ended), &mut watch).fate;
+        let judged = rules.judge(&ending(ended), &mut watch, NOW).fate;
         let expected = match *fate {
             "success" => Fate::Success,
             "stop" => Fate::Stop,
@@ -115,7 +117,7 @@ fn every_file_is_read_and_decides_what_is_stated_below_it() {
             for line in below {
                 let line = line.strip_prefix("- ").unwrap_or(line);
                 let (ended, label) = line.split_once(": ").expect("an ending and a rule");
-                let judgement = rules.judge(&ending(ended), &mut rules.watch());
+                let judgement = rules.judge(&ending(ended), &mut rules.watch(), NOW);
                 assert_eq!(judgement.in_full.as_deref(), Some(label), "{text}");
                 stated += 1;
             }

@@ -2,20 +2,32 @@
 //! on standard error after a line that says what must become of it and how it ended.
 //!
 //! Where a section says `seen`, the tool was run against a server that failed in that way, on this
-//! machine or on loopback; the others are as the tool's documentation and its users quote them.
+//! machine or on loopback, and `seen with` names its version. Such a section is what it printed, less
+//! whole lines where that was long, and with another name for the machine. `from the source` has a
+//! message that stands in the tool, with values filled in; `from reports` one that its users quote;
+//! `not seen` is put together to try a rule. What says none of these is as the tool's documentation
+//! and its users quote it.
 
 use redial_policy::{Ending, Fate, RuleSet, Rules, Stream};
 
-const OUTPUTS: [(&str, &str); 10] = [
+use crate::NOW;
+
+const OUTPUTS: [(&str, &str); 16] = [
     ("apt", include_str!("outputs/apt.txt")),
+    ("aws", include_str!("outputs/aws.txt")),
     ("cargo", include_str!("outputs/cargo.txt")),
     ("curl", include_str!("outputs/curl.txt")),
     ("docker", include_str!("outputs/docker.txt")),
+    ("gcloud", include_str!("outputs/gcloud.txt")),
     ("git", include_str!("outputs/git.txt")),
+    ("go", include_str!("outputs/go.txt")),
     ("kubectl", include_str!("outputs/kubectl.txt")),
     ("npm", include_str!("outputs/npm.txt")),
     ("pip", include_str!("outputs/pip.txt")),
+    ("psql", include_str!("outputs/psql.txt")),
+    ("rsync", include_str!("outputs/rsync.txt")),
     ("ssh", include_str!("outputs/ssh.txt")),
+    ("terraform", include_str!("outputs/terraform.txt")),
     ("wget", include_str!("outputs/wget.txt")),
 ];
 
@@ -53,7 +65,7 @@ fn rules(name: &str) -> Rules {
 fn judged(rules: &Rules, ending: Ending, stderr: &str) -> (Fate, String) {
     let mut watch = rules.watch();
     watch.saw(Stream::Stderr, stderr.as_bytes());
-    let judgement = rules.judge(&ending, &mut watch);
+    let judgement = rules.judge(&ending, &mut watch, NOW);
     (judgement.fate, judgement.in_full.unwrap_or_default())
 }
 
@@ -82,6 +94,16 @@ fn every_output_is_judged_the_same_from_a_terminal() {
             let (fate, _) =
                 judged(&rules, Ending::Exit(run.code), &run.stderr.replace('\n', "\r\n"));
             assert_eq!(fate, run.fate, "{name}: {}", run.head);
+        }
+    }
+}
+
+#[test]
+fn where_versions_are_named_every_output_says_where_it_comes_from() {
+    let origins = [", seen with ", ", from the source: ", ", from reports: ", ", not seen: "];
+    for (name, text) in OUTPUTS.iter().filter(|(_, text)| text.contains(", seen with ")) {
+        for run in runs(text) {
+            assert!(origins.iter().any(|origin| run.head.contains(origin)), "{name}: {}", run.head);
         }
     }
 }
@@ -122,7 +144,7 @@ fn the_rule_that_decides_fits_a_line() {
     let rules = rules("apt");
     let mut watch = rules.watch();
     watch.saw(Stream::Stderr, stderr.as_bytes());
-    let judgement = rules.judge(&Ending::Exit(100), &mut watch);
+    let judgement = rules.judge(&Ending::Exit(100), &mut watch, NOW);
     assert_eq!(judgement.rule.unwrap(), "rules apt: another apt or dpkg is at work");
     assert!(judgement.in_full.unwrap().contains("exit:100 & stderr:/Could not get lock|"));
 }
@@ -150,12 +172,25 @@ fn curl_and_wget_pass_on_what_the_server_asks_for() {
             8,
             "  HTTP/1.1 429 Too Many Requests\n  Retry-After: 7\n2026 ERROR 429: Too Many Requests.\n",
         ),
+        ("wget", 8, "  HTTP/1.1 429 Too Many Requests\n  Retry-After: 7\n"),
     ] {
         let rules = rules(name);
         let mut watch = rules.watch();
         watch.saw(Stream::Stderr, stderr.as_bytes());
-        let judgement = rules.judge(&Ending::Exit(code), &mut watch);
+        let judgement = rules.judge(&Ending::Exit(code), &mut watch, NOW);
         assert_eq!(judgement.fate, Fate::Retry, "{name}");
         assert_eq!(judgement.delay.map(|delay| delay.as_secs()), Some(7), "{name}");
     }
+}
+
+#[test]
+fn what_a_quiet_program_hides_is_retried_and_the_reason_says_how_to_see_it() {
+    for (name, code, flag) in [("curl", 22, "-sS"), ("wget", 8, "-nv")] {
+        let (fate, rule) = judged(&rules(name), Ending::Exit(code), "");
+        assert_eq!(fate, Fate::Retry, "{name}");
+        assert!(rule.contains(" hides ") && rule.contains(flag), "{rule}");
+    }
+    let nothing = "ERROR: Could not find a version that satisfies the requirement foo (from versions: none)\n";
+    let (fate, rule) = judged(&rules("pip"), Ending::Exit(1), nothing);
+    assert!(fate == Fate::Retry && rule.contains("does not tell"), "{rule}");
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use redial_policy::{Ending, Fate, Rules, Stream, Watch};
 
-use crate::dice::each_seed;
+use crate::NOW;
+use crate::dice::{Dice, each_seed};
 
 const KIB: usize = 1 << 10;
 
@@ -15,7 +16,7 @@ fn rules(condition: &str) -> Rules {
 }
 
 fn seen(rules: &Rules, mut watch: Watch) -> bool {
-    rules.judge(&Ending::Exit(1), &mut watch).fate == Fate::Success
+    rules.judge(&Ending::Exit(1), &mut watch, NOW).fate == Fate::Success
 }
 
 /// Whether the condition holds after this on standard output, in pieces of this size.
@@ -86,7 +87,7 @@ fn ten_megabytes_pass_in_no_time_and_leave_little() {
         watch.saw(Stream::Stdout, &chunk);
     }
     assert!(watch.tail(Stream::Stdout).len() <= 2 * KIB);
-    assert_eq!(rules.judge(&Ending::Exit(1), &mut watch).fate, Fate::Success);
+    assert_eq!(rules.judge(&Ending::Exit(1), &mut watch, NOW).fate, Fate::Success);
     let mut rules = Rules::default();
     rules.delay_from(r"stdout:/retry after (\d+)/").expect("a pattern");
     let mut watch = rules.watch();
@@ -94,7 +95,7 @@ fn ten_megabytes_pass_in_no_time_and_leave_little() {
     for _ in 0..3 {
         watch.saw(Stream::Stdout, &chunk);
     }
-    let delay = rules.judge(&Ending::Exit(1), &mut watch).delay;
+    let delay = rules.judge(&Ending::Exit(1), &mut watch, NOW).delay;
     assert_eq!(delay, Some(Duration::from_secs(7)));
 }
 
@@ -145,10 +146,10 @@ fn what_comes_after_a_judgement_counts_in_the_next() {
     let rules = rules("stdout:/needle/");
     let mut watch = rules.watch();
     watch.saw(Stream::Stdout, b"need");
-    assert_eq!(rules.judge(&Ending::Exit(1), &mut watch).fate, Fate::Retry);
+    assert_eq!(rules.judge(&Ending::Exit(1), &mut watch, NOW).fate, Fate::Retry);
     watch.saw(Stream::Stdout, b"le");
-    assert_eq!(rules.judge(&Ending::Exit(1), &mut watch).fate, Fate::Success);
-    assert_eq!(rules.judge(&Ending::Exit(1), &mut rules.watch()).fate, Fate::Retry);
+    assert_eq!(rules.judge(&Ending::Exit(1), &mut watch, NOW).fate, Fate::Success);
+    assert_eq!(rules.judge(&Ending::Exit(1), &mut rules.watch(), NOW).fate, Fate::Retry);
 }
 
 #[test]
@@ -160,8 +161,90 @@ fn the_last_delay_of_a_long_stream_counts() {
         watch.saw(Stream::Stderr, format!("retry after {at}\n").as_bytes());
     }
     watch.saw(Stream::Stderr, b"the end\n");
-    let delay = rules.judge(&Ending::Exit(1), &mut watch).delay;
+    let delay = rules.judge(&Ending::Exit(1), &mut watch, NOW).delay;
     assert_eq!(delay, Some(Duration::from_secs(19_999)));
+}
+
+/// Lines of `a` and `b`, in no order that a DFA could remember.
+fn unforgettable(dice: &mut Dice, size: usize) -> Vec<u8> {
+    let letter = |at: usize, one: bool| match at % 100 {
+        99 => b'\n',
+        _ => b'a' + u8::from(one),
+    };
+    (0..size).map(|at| letter(at, dice.one_in(2))).collect()
+}
+
+const STRAINING: &str = r"a[ab]{20}[^ab\n][ab]";
+
+#[test]
+fn a_pattern_that_no_dfa_is_fast_for_is_looked_for_at_both_ends() {
+    each_seed(3, |dice| {
+        let bytes = unforgettable(dice, 800 * KIB);
+        let seen_with = |at: Option<usize>, piece: usize| {
+            let mut bytes = bytes.clone();
+            if let Some(at) = at {
+                bytes[at..at + 30].copy_from_slice(b"\nabbbbbbbbbbbbbbbbbbbbcaneedle");
+            }
+            let mut rules = rules(&format!("stdout:/{STRAINING}/"));
+            rules.stop_on("stdout:/needle/").expect("a pattern");
+            let mut watch = rules.watch();
+            bytes.chunks(piece).for_each(|piece| watch.saw(Stream::Stdout, piece));
+            let fate = rules.judge(&Ending::Exit(1), &mut watch, NOW).fate;
+            (fate, watch.strained().map(str::to_owned).collect::<Vec<_>>())
+        };
+        let strained = vec![STRAINING.to_owned()];
+        assert_eq!(seen_with(None, 4096), (Fate::Retry, strained.clone()));
+        assert_eq!(seen_with(Some(100), 4096), (Fate::Success, vec![]));
+        assert_eq!(seen_with(Some(bytes.len() - 2 * KIB), 4096).0, Fate::Success);
+        // What the others look for is found everywhere; and pieces decide nothing.
+        for piece in [999, 100_000] {
+            assert_eq!(seen_with(Some(500 * KIB), piece), (Fate::Stop, strained.clone()));
+        }
+    });
+}
+
+#[test]
+fn what_only_looks_hard_is_looked_for_everywhere() {
+    let mut bytes = b"a".repeat(99);
+    bytes.push(b'\n');
+    let mut bytes = bytes.repeat(10_000);
+    let middle = bytes.len() / 2 + 70;
+    bytes[middle] = b'b';
+    for pattern in [r"(a?){30}a{30}b", r"(a|aa)+b", r"(a*)*b", r"(\w?\s?){9}b"] {
+        let mut rules = rules(&format!("stdout:/{pattern}/"));
+        rules.stop_on(&format!("stdout:/{pattern}{pattern}c/")).expect("a pattern");
+        let mut watch = rules.watch();
+        watch.saw(Stream::Stdout, &bytes);
+        assert_eq!(rules.judge(&Ending::Exit(1), &mut watch, NOW).fate, Fate::Success, "{pattern}");
+        assert_eq!(watch.strained().count(), 0, "{pattern}");
+    }
+}
+
+#[test]
+fn matchers_find_the_same_in_a_long_stream_as_in_a_line() {
+    let filler = "2026-01-01 took 1500ms for 4290 tasks — é500 _503 serverError ratelimit\n";
+    let filler = filler.repeat(3_000);
+    for (matcher, lines) in [
+        ("network", &["No route: NETWORK is down", "ECONNREFUSED", "networ\u{212a}"][..]),
+        ("server_error", &["HTTP 503", "é 500é: 502", "Internal Server Error"]),
+        ("rate_limit", &["status=429;", "Too Many Requests", "rate limit"]),
+        ("pattern:/done\\.$/", &["nearly done."]),
+    ] {
+        let mut rules = Rules::default();
+        rules.stop_on(matcher).expect("a matcher");
+        let judged = |line: &str| {
+            let mut watch = rules.watch();
+            let after = if matcher.starts_with("pattern") { "" } else { &filler };
+            for text in [&filler, line, "\n", after] {
+                watch.saw(Stream::Stderr, text.as_bytes());
+            }
+            rules.judge(&Ending::Exit(1), &mut watch, NOW).fate
+        };
+        assert_eq!(judged("nothing"), Fate::Retry, "{matcher}");
+        for line in lines {
+            assert_eq!(judged(line), Fate::Stop, "{matcher}: {line}");
+        }
+    }
 }
 
 #[test]
@@ -179,6 +262,26 @@ fn the_tail_is_the_end_and_whole_characters() {
     }
 }
 
+/// Wherever its lines end, watched or not: a window that is full goes on.
+#[test]
+fn the_tail_of_any_stream_is_its_last_two_kibibytes() {
+    each_seed(60, |dice| {
+        let line_max = [1, 30, 3000, 20_000, 200_000][dice.below(5)];
+        let mut text = Vec::new();
+        while text.len() < 40 * KIB {
+            text.resize(text.len() + dice.below(line_max), b'x');
+            text.push(b'\n');
+        }
+        let piece = 1 + dice.below(70_000);
+        for condition in ["stdout:/never/", "exit:9"] {
+            let mut watch = rules(condition).watch();
+            text.chunks(piece).for_each(|piece| watch.saw(Stream::Stdout, piece));
+            let last = &text[text.len() - 2 * KIB..];
+            assert_eq!(watch.tail(Stream::Stdout).as_bytes(), last, "{condition}");
+        }
+    });
+}
+
 #[test]
 fn a_stream_in_random_pieces_is_seen_as_in_one() {
     each_seed(30, |dice| {
@@ -192,7 +295,24 @@ fn a_stream_in_random_pieces_is_seen_as_in_one() {
             bytes.extend(piece.iter().copied().cycle().take(piece.len() * (1 + dice.below(2_000))));
         }
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        for pattern in ["ab", "^a+b", "b$", "é\u{fffd}", r"\bb a", "^ab*$", "^$", "a\r?$"] {
+        for pattern in [
+            "ab",
+            "^a+b",
+            "b$",
+            "é\u{fffd}",
+            r"\bb a",
+            "^ab*$",
+            "^$",
+            "a\r?$",
+            r"\bé",
+            r"b\b",
+            r"\Bb ",
+            r"\b{start}a",
+            r"é\b{end}",
+            r"(?i)B\b{end-half}",
+            r"\b{start-half}(é|b) ",
+            r"\w+ \d",
+        ] {
             let whole = is_match(pattern, &text);
             let rules = rules(&format!("stdout:/{pattern}/"));
             let mut watch = rules.watch();

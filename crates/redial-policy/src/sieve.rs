@@ -1,0 +1,237 @@
+//! Which patterns may be in a text, told in one pass over it, however many they are and whatever they
+//! look like.
+//!
+//! A sieve is a lazy DFA of several patterns at once. It has no false negatives: what it leaves out is
+//! not in the text. What it lets through is looked at again by the pattern itself, because the sieve
+//! takes every assertion that a DFA cannot decide (word boundaries of Unicode) for a weaker one.
+//!
+//! A DFA takes the same few instructions for every byte as long as its states fit into its cache. A
+//! pattern whose states do not, such as `a[ab]{20}[^ab\n][ab]`, makes it clear the cache again and again;
+//! then it gives up, at a place that the text and the pattern alone decide.
+
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson::{self, WhichCaptures};
+use regex_automata::util::prefilter::Prefilter;
+use regex_automata::{Input, MatchKind, PatternID, PatternSet};
+use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};
+use regex_syntax::hir::{Hir, HirKind, Look};
+
+use crate::matcher::Mode;
+
+/// For the states of one DFA. A pattern of a line takes a few KiB of it.
+const CACHE_MAX: usize = 2 << 20;
+/// A DFA that clears its cache more often than this, and in between …
+const CLEARS_MAX: usize = 3;
+/// … looks at fewer bytes than this for each state it makes, gives up: making one takes microseconds.
+const BYTES_PER_STATE_MIN: usize = 1000;
+
+/// The patterns for one stream that are still to be found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sieves {
+    sieves: Vec<Sieve>,
+    /// Those that no sieve can take and that nobody was told of yet.
+    strained: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Sieve {
+    patterns: Vec<Sought>,
+    /// Texts of which every match ends with one. Searching for them is several times as fast.
+    endings: Option<Prefilter>,
+    dfa: DFA,
+    cache: Cache,
+}
+
+/// A pattern, and the number by which its owner knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Sought {
+    number: usize,
+    hir: Hir,
+}
+
+/// What a pass over a text has found out.
+#[derive(Debug)]
+pub(crate) struct Passed {
+    /// Those that may be in the text. All others are not, but for the strained.
+    pub(crate) hits: Vec<usize>,
+    /// Those that no DFA can look for in this text. The sieve has dropped them.
+    pub(crate) strained: Vec<usize>,
+}
+
+impl Sought {
+    /// None where the pattern does not parse.
+    pub(crate) fn new(number: usize, pattern: &str, mode: Mode) -> Option<Self> {
+        let mut parser = regex_syntax::ParserBuilder::new();
+        if let Mode::Lines { any_case } = mode {
+            parser.multi_line(true).crlf(true).case_insensitive(any_case);
+        }
+        let hir = parser.build().parse(pattern).ok()?;
+        Some(Self { number, hir: weakened(hir, mode) })
+    }
+}
+
+impl Sieves {
+    pub(crate) fn new(patterns: Vec<Sought>) -> Self {
+        let mut sieves = Self::default();
+        sieves.add(patterns);
+        sieves
+    }
+
+    /// Looks at `text` from `from` on; what is before tells what `^` and `\b` stand after.
+    pub(crate) fn pass(&mut self, text: &str, from: usize) -> Passed {
+        let mut hits = Vec::new();
+        let mut done = Vec::with_capacity(self.sieves.len());
+        while let Some(mut sieve) = self.sieves.pop() {
+            let Found { patterns: found, gave_up } = sieve.look(text, from);
+            // One of several is to blame: the other half goes on as before.
+            if gave_up && sieve.patterns.len() > 1 {
+                self.halve(sieve.patterns);
+                continue;
+            }
+            hits.extend(found);
+            match gave_up {
+                true => self.halve(sieve.patterns),
+                false => done.push(sieve),
+            }
+        }
+        self.sieves = done;
+        Passed { hits, strained: std::mem::take(&mut self.strained) }
+    }
+
+    /// Drops those that need not be found any more.
+    pub(crate) fn retain(&mut self, is_wanted: impl Fn(usize) -> bool) {
+        let wanted = |sought: &Sought| is_wanted(sought.number);
+        for mut sieve in std::mem::take(&mut self.sieves) {
+            if sieve.patterns.iter().all(wanted) {
+                self.sieves.push(sieve);
+                continue;
+            }
+            sieve.patterns.retain(wanted);
+            if !sieve.patterns.is_empty() {
+                self.add(sieve.patterns);
+            }
+        }
+    }
+
+    fn add(&mut self, patterns: Vec<Sought>) {
+        match Sieve::new(patterns) {
+            Ok(sieve) => self.sieves.push(sieve),
+            Err(patterns) => self.halve(patterns),
+        }
+    }
+
+    fn halve(&mut self, mut patterns: Vec<Sought>) {
+        if patterns.len() <= 1 {
+            self.strained.extend(patterns.iter().map(|alone| alone.number));
+            return;
+        }
+        let others = patterns.split_off(patterns.len() / 2);
+        self.add(patterns);
+        self.add(others);
+    }
+}
+
+impl Sieve {
+    /// Gives the patterns back where they are too large for it.
+    fn new(patterns: Vec<Sought>) -> Result<Self, Vec<Sought>> {
+        let hirs: Vec<_> = patterns.iter().map(|sought| &sought.hir).collect();
+        match dfa(&hirs) {
+            Some(dfa) => {
+                let (cache, endings) = (dfa.create_cache(), endings(&hirs));
+                Ok(Self { patterns, endings, dfa, cache })
+            }
+            None => Err(patterns),
+        }
+    }
+
+    fn look(&mut self, text: &str, from: usize) -> Found {
+        let Self { patterns, endings, dfa, cache } = self;
+        let span = from.min(text.len())..text.len();
+        if let Some(endings) = endings
+            && endings.find(text.as_bytes(), span.clone().into()).is_none()
+        {
+            return Found { patterns: Vec::new(), gave_up: false };
+        }
+        let number = |pattern: PatternID| patterns[pattern.as_usize()].number;
+        let input = Input::new(text).range(span);
+        // Nothing at all is the usual answer, and has the fastest loop.
+        let first = match dfa.try_search_fwd(cache, &input.clone().earliest(true)) {
+            Ok(Some(first)) => first,
+            nothing => return Found { patterns: Vec::new(), gave_up: nothing.is_err() },
+        };
+        let mut all = PatternSet::new(patterns.len());
+        match dfa.try_which_overlapping_matches(cache, &input, &mut all) {
+            Ok(()) => Found { patterns: all.iter().map(number).collect(), gave_up: false },
+            Err(_) => Found { patterns: vec![number(first.pattern())], gave_up: true },
+        }
+    }
+}
+
+/// What one DFA has found in a text.
+struct Found {
+    /// The numbers of those that may be in it.
+    patterns: Vec<usize>,
+    /// Before the end, so that these may not be all.
+    gave_up: bool,
+}
+
+fn dfa(hirs: &[&Hir]) -> Option<DFA> {
+    let nfa =
+        thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(CACHE_MAX));
+    let nfa = thompson::Compiler::new().configure(nfa).build_many_from_hir(hirs).ok()?;
+    // Where all begin with some text, the search goes from one such text to the next.
+    let prefilter = Prefilter::from_hirs_prefix(MatchKind::All, hirs).filter(Prefilter::is_fast);
+    let config = DFA::config()
+        .match_kind(MatchKind::All)
+        .prefilter(prefilter)
+        .cache_capacity(CACHE_MAX)
+        .skip_cache_capacity_check(true)
+        .minimum_cache_clear_count(Some(CLEARS_MAX))
+        .minimum_bytes_per_state(Some(BYTES_PER_STATE_MIN));
+    DFA::builder().configure(config).build_from_nfa(nfa).ok()
+}
+
+fn endings(hirs: &[&Hir]) -> Option<Prefilter> {
+    let mut extractor = Extractor::new();
+    extractor.kind(ExtractKind::Suffix);
+    let mut all = Seq::empty();
+    hirs.iter().for_each(|hir| all.union(&mut extractor.extract(hir)));
+    all.optimize_for_suffix_by_preference();
+    let texts: Vec<_> = all.literals()?.iter().map(|literal| literal.as_bytes()).collect();
+    let are_there = texts.iter().all(|text| !text.is_empty());
+    Prefilter::new(MatchKind::All, &texts).filter(|endings| are_there && endings.is_fast())
+}
+
+/// The same with every assertion that a DFA cannot decide replaced by one that holds at least
+/// wherever it does.
+fn weakened(hir: Hir, mode: Mode) -> Hir {
+    let each = |hirs: Vec<Hir>| hirs.into_iter().map(|hir| weakened(hir, mode)).collect();
+    match hir.into_kind() {
+        HirKind::Look(look) => weaker(look, mode),
+        HirKind::Repetition(mut repetition) => {
+            repetition.sub = Box::new(weakened(*repetition.sub, mode));
+            Hir::repetition(repetition)
+        }
+        // What a group takes is not asked here.
+        HirKind::Capture(capture) => weakened(*capture.sub, mode),
+        HirKind::Concat(hirs) => Hir::concat(each(hirs)),
+        HirKind::Alternation(hirs) => Hir::alternation(each(hirs)),
+        HirKind::Literal(literal) => Hir::literal(literal.0),
+        HirKind::Class(class) => Hir::class(class),
+        HirKind::Empty => Hir::empty(),
+    }
+}
+
+fn weaker(look: Look, mode: Mode) -> Hir {
+    let (before, after) = (Look::WordStartHalfAscii, Look::WordEndHalfAscii);
+    match look {
+        // Not between two letters of a word, and so not between two of ASCII's.
+        Look::WordUnicode => Hir::alternation(vec![Hir::look(before), Hir::look(after)]),
+        Look::WordStartUnicode | Look::WordStartHalfUnicode => Hir::look(before),
+        Look::WordEndUnicode | Look::WordEndHalfUnicode => Hir::look(after),
+        Look::WordUnicodeNegate => Hir::empty(),
+        // The text of a message ends before the line ends that are printed after it.
+        Look::End if mode == Mode::Text => Hir::empty(),
+        other => Hir::look(other),
+    }
+}
