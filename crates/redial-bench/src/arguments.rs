@@ -9,12 +9,14 @@ use crate::subject::Call;
 pub(crate) const USAGE: &str = "\
 Usage: redial-bench [--only TABLE] [--peers all|none] [--redial PATH] [--json] [--check]
 
-  --only TABLE   one table alone: calls, simulate, plan, check, run or streams
+  --only TABLE   one table alone: calls, simulate, plan, check, many, run, installed, streams or
+                 patterns
   --peers none   only a bare call, a hand-written loop and redial
   --redial PATH  the program redial; without this it is built first
   --json         for machines
-  --check        fail where redial misses a target; wall time is never held against it, but for
-                 that of the simulator beside a bare loop which takes turns with it
+  --check        fail where redial misses a target; time is never held against it, but for that of
+                 what takes turns: the simulator with a bare loop, watched output with grep, and
+                 `redial run` with timeout
 ";
 
 pub(crate) enum Arguments {
@@ -44,10 +46,15 @@ pub(crate) enum Which {
     Simulate,
     Plan,
     Check,
+    Many,
     #[cfg(unix)]
     Run,
     #[cfg(unix)]
+    Installed,
+    #[cfg(unix)]
     Streams,
+    #[cfg(unix)]
+    Patterns,
 }
 
 impl Which {
@@ -57,10 +64,15 @@ impl Which {
         Self::Simulate,
         Self::Plan,
         Self::Check,
+        Self::Many,
         #[cfg(unix)]
         Self::Run,
         #[cfg(unix)]
+        Self::Installed,
+        #[cfg(unix)]
         Self::Streams,
+        #[cfg(unix)]
+        Self::Patterns,
     ];
 
     const fn name(self) -> &'static str {
@@ -69,10 +81,15 @@ impl Which {
             Self::Simulate => "simulate",
             Self::Plan => "plan",
             Self::Check => "check",
+            Self::Many => "many",
             #[cfg(unix)]
             Self::Run => "run",
             #[cfg(unix)]
+            Self::Installed => "installed",
+            #[cfg(unix)]
             Self::Streams => "streams",
+            #[cfg(unix)]
+            Self::Patterns => "patterns",
         }
     }
 

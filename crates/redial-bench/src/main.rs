@@ -72,16 +72,23 @@ fn tables(peers: bool, only: Option<Which>, redial: Option<PathBuf>) -> Vec<Tabl
         None => Which::ALL.to_vec(),
     };
     // It takes a while to build, and not every table is about it.
-    let program = LazyCell::new(|| Program::find(redial));
+    #[cfg(unix)]
+    let installed = LazyCell::new(|| Program::installed(redial.clone()));
+    let program = LazyCell::new(|| Program::find(redial.clone()));
     let table = |which| match which {
         Which::Calls => measure::calls(&cases::subjects(peers)),
         Which::Simulate => simulate::table(),
         Which::Plan => program::plan::table(&program),
         Which::Check => program::check::table(&program),
+        Which::Many => program::many::table(&program),
         #[cfg(unix)]
-        Which::Run => program::run::table(&program),
+        Which::Run => program::run::table(&program, &program::run::STATIC),
+        #[cfg(unix)]
+        Which::Installed => program::run::table(&installed, &program::run::INSTALLED),
         #[cfg(unix)]
         Which::Streams => program::streams::table(&program),
+        #[cfg(unix)]
+        Which::Patterns => program::patterns::table(&program),
     };
     all.into_iter().map(table).collect()
 }

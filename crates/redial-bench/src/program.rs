@@ -1,6 +1,9 @@
 //! The program `redial`: a process of its own, which is built or given.
 
 pub(crate) mod check;
+pub(crate) mod many;
+#[cfg(unix)]
+pub(crate) mod patterns;
 pub(crate) mod plan;
 mod policies;
 pub(crate) mod process;
@@ -36,6 +39,15 @@ impl Program {
         Self { path }
     }
 
+    /// The same as `cargo install` makes it.
+    #[cfg(unix)]
+    pub(crate) fn installed(given: Option<PathBuf>) -> Self {
+        match given {
+            Some(_) => Self::find(given),
+            None => Self { path: target().and_then(|target| build_with_cargo(&target)) },
+        }
+    }
+
     fn process(&self, arguments: &[&str]) -> Result<Process, &'static str> {
         self.path.clone().map(|path| Process::new(path, arguments))
     }
@@ -49,26 +61,36 @@ impl Program {
 
 /// Builds it as it is shipped, into the target directory that this program is in.
 fn build() -> Result<PathBuf, &'static str> {
-    let own = env::current_exe().map_err(|_| "where is this program?")?;
-    let target = own.ancestors().nth(2).ok_or("where is this program?")?;
-    let (mut build, built) = match env::consts::OS {
-        "linux" => (Command::new("scripts/static"), target.join("static/redial")),
-        _ => {
-            let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-            cargo.args(["build", "--release", "-p", "redial-cli"]);
-            (cargo, target.join("release").join(format!("redial{EXE_SUFFIX}")))
+    let target = target()?;
+    match env::consts::OS {
+        "linux" => {
+            built(Command::new("scripts/static"), &target)?;
+            Ok(target.join("static/redial"))
         }
-    };
+        _ => build_with_cargo(&target),
+    }
+}
+
+fn build_with_cargo(target: &Path) -> Result<PathBuf, &'static str> {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--release", "-p", "redial-cli"]);
+    built(cargo, target)?;
+    Ok(target.join("release").join(format!("redial{EXE_SUFFIX}")))
+}
+
+fn target() -> Result<PathBuf, &'static str> {
+    let own = env::current_exe().map_err(|_| "where is this program?")?;
+    own.ancestors().nth(2).map(PathBuf::from).ok_or("where is this program?")
+}
+
+fn built(mut build: Command, target: &Path) -> Result<(), &'static str> {
     let status = build
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
         .env("CARGO_TARGET_DIR", target)
         .stdout(Stdio::null())
         .status()
         .map_err(|_| "its build does not start")?;
-    if !status.success() {
-        return Err("redial does not build");
-    }
-    Ok(built)
+    if status.success() { Ok(()) } else { Err("redial does not build") }
 }
 
 fn stripped(path: &Path) -> Result<u64, &'static str> {

@@ -34,6 +34,14 @@ pub(crate) enum Unit {
     /// So many times the events of a bare queue in the same time. Both were timed in turns, on the same
     /// machine at the same load, so that it is held where time is not.
     HeapShare,
+    /// So many times the bytes that grep looks at in the same time. Held for the same reason.
+    GrepShare,
+    /// So many times the memory of something smaller.
+    MemoryRatio,
+    /// What a wrapper adds to its command in the tenth percentile of the time on a processor, over the
+    /// same of somebody else. Held, because both take turns and a busy machine moves the tenth
+    /// percentile least.
+    QuietCpuRatio,
 }
 
 impl Unit {
@@ -60,6 +68,9 @@ impl Unit {
             Self::InstructionRatio => "× instructions",
             Self::EventRate => "million/s",
             Self::HeapShare => "× bare heap",
+            Self::GrepShare => "× grep -cP",
+            Self::MemoryRatio => "× memory",
+            Self::QuietCpuRatio => "× quiet CPU time",
         }
     }
 
@@ -79,9 +90,13 @@ impl Unit {
     pub(crate) fn text(self, number: f64) -> String {
         match self {
             Self::Nanoseconds | Self::CpuTime => time_text(number),
-            Self::TimeRatio | Self::CpuRatio | Self::InstructionRatio | Self::HeapShare => {
-                format!("{number:.2}")
-            }
+            Self::TimeRatio
+            | Self::CpuRatio
+            | Self::QuietCpuRatio
+            | Self::InstructionRatio
+            | Self::MemoryRatio
+            | Self::GrepShare
+            | Self::HeapShare => format!("{number:.2}"),
             Self::Memory | Self::PrivateMemory | Self::Size => bytes_text(number),
             Self::Throughput | Self::EventRate => format!("{:.1}", number / 1e6),
             Self::InstructionsPerByte => format!("{number:.1}"),

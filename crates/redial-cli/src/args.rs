@@ -9,10 +9,13 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, Command, Parser, Subcommand, ValueEnum};
+#[cfg(unix)]
+use clap::{ArgMatches, FromArgMatches};
 use redial_policy::{Format, Kind, Notation, RuleSet, Target};
 
 pub(crate) use self::simulate::{
-    Arrivals, Effort, ExperimentFlags, Model, OutputFlags, Service, SettingFlags, Simulate, Tune,
+    Arrivals, Effort, ExperimentFlags, Learning, Model, OutputFlags, Service, SettingFlags,
+    Simulate, Tune,
 };
 
 /// How many delays are shown at most: what is beyond them is not read by anybody.
@@ -47,6 +50,19 @@ fn jitters() -> Vec<&'static str> {
     vec!["none", "full", "equal"]
 }
 
+/// `-j` was short for `--jitter` before the first release. Whoever still writes it is told, because
+/// a retry that lost its jitter in silence would be worse than an error.
+fn no_short_jitter(value: &str) -> Result<String, String> {
+    let is_jitter = jitters().contains(&value) || value.contains(['%', '[']);
+    let remedy = match is_jitter {
+        true => format!("write --jitter {value}"),
+        false => {
+            "it does nothing; --jitter takes none, full, equal, 25%, +50% or '[0.5, 1.5]'".into()
+        }
+    };
+    Err(format!("-j is not short for --jitter any more; {remedy}"))
+}
+
 fn diagnostics() -> Vec<&'static str> {
     Kind::all().map(Kind::name).collect()
 }
@@ -58,12 +74,14 @@ fn rule_sets() -> Vec<&'static str> {
 fn verbs() -> Vec<&'static str> {
     vec![
         "run",
+        "until",
         "plan",
         "check",
         "explain",
         "convert",
         "classify",
         "report",
+        "shared",
         "simulate",
         "tune",
         "completions",
@@ -73,7 +91,7 @@ fn verbs() -> Vec<&'static str> {
 }
 
 fn topics() -> Vec<&'static str> {
-    [vec!["policy", "rules", "schema"], verbs()].concat()
+    [crate::help::topics(), verbs()].concat()
 }
 
 /// Retry policies you can read, check, see, prove and run.
@@ -87,6 +105,7 @@ fn topics() -> Vec<&'static str> {
     after_help = "\
 Examples:
   redial run -n 5 -- curl -fsS https://example.com/
+  redial until --within 2min -- pg_isready
   redial plan --with 'retry: 4, delay: 100ms, backoff: exponential, jitter: full'
   redial check retries.yaml
   redial simulate outage --rate 280 --capacity 300 -n 2
@@ -95,7 +114,7 @@ Examples:
   redial help policy                the language, with examples
 
 Exit codes: 0 success; 1 errors found, or something lost; 125 bad usage, a bad policy or a file \
-                  that cannot be read."
+                  that cannot be read. redial run has more: see redial help exit-codes."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -114,12 +133,16 @@ pub(crate) struct Everywhere {
 }
 
 impl Cli {
-    /// The command line with `run` alone, which is enough to read one that is right: to describe the
-    /// other verbs takes longer than to start a command.
+    /// The command line with `run` or `until` alone, which is enough to read one that is right: to
+    /// describe the other verbs takes longer than to start a command.
     #[cfg(unix)]
-    pub(crate) fn command_of_run() -> Command {
-        let run = Run::augment_args(Command::new("run"));
-        Everywhere::augment_args(Command::new("redial")).subcommand(run)
+    pub(crate) fn command_of(verb: &std::ffi::OsStr) -> Option<Command> {
+        let verb = match verb.to_str()? {
+            "run" => Run::augment_args(Command::new("run")),
+            "until" => Until::augment_args(Command::new("until")),
+            _ => return None,
+        };
+        Some(Everywhere::augment_args(Command::new("redial")).subcommand(verb))
     }
 }
 
@@ -129,6 +152,9 @@ pub(crate) enum Verb {
     /// Run a command under a policy, until it succeeds or the policy gives up
     #[cfg(unix)]
     Run(Box<Run>),
+    /// Wait until a command succeeds: look again and again, with few words
+    #[cfg(unix)]
+    Until(Box<Until>),
     /// Show the schedule that a policy would sleep; nothing runs
     Plan(Plan),
     /// Say what is wrong with policies or rules, where, and what would be right
@@ -141,6 +167,9 @@ pub(crate) enum Verb {
     Classify(Classify),
     /// Say what became of runs, from the logs of their events
     Report(Report),
+    /// Show, reset or make the budgets and breakers that runs share
+    #[cfg(unix)]
+    Shared(Shared),
     /// Show what policies do to a crowd, to a service that fails, to services that call each other
     Simulate(Box<Simulate>),
     /// Find the policy that does it best, and what it gains against yours
@@ -149,7 +178,8 @@ pub(crate) enum Verb {
     Completions(Completions),
     /// Print the manual page
     Man(Man),
-    /// Print the help of a verb, or of a topic: policy, rules, schema
+    /// Print the help of a verb, or of a topic: policy, rules, schema, budget, breaker, events,
+    /// exit-codes, environment
     Help(Help),
 }
 
@@ -210,8 +240,8 @@ pub(crate) struct PolicyFlags {
     /// A file, and the name of a policy in it where it has several; - is standard input
     #[arg(long, value_name = "FILE[#NAME]", value_hint = clap::ValueHint::FilePath)]
     pub(crate) policy: Vec<String>,
-    /// A policy that redial brings: default, or contention for writers that collide
-    #[arg(long, value_name = "NAME", value_parser = Offered(|| vec!["default", "contention"]), hide_possible_values = true)]
+    /// A policy that redial brings: default, contention for writers that collide, until for a poll
+    #[arg(long, value_name = "NAME", value_parser = Offered(|| vec!["default", "contention", "until"]), hide_possible_values = true)]
     pub(crate) preset: Vec<String>,
     /// The notation of the file; without this it is recognised by its keys
     #[arg(long, value_name = "DIALECT")]
@@ -248,12 +278,15 @@ pub(crate) struct PolicyFlags {
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     pub(crate) max_delay: Option<String>,
     /// none, full, equal, 25%, +50% or '[0.5, 1.5]'
-    #[arg(short, long, value_name = "JITTER", allow_hyphen_values = true, value_parser = Offered(jitters), hide_possible_values = true)]
+    #[arg(long, value_name = "JITTER", allow_hyphen_values = true, value_parser = Offered(jitters), hide_possible_values = true)]
     pub(crate) jitter: Option<String>,
+    /// What `-j` once was; the letter is kept for the number of jobs
+    #[arg(short = 'j', value_name = "JITTER", allow_hyphen_values = true, hide = true, value_parser = no_short_jitter)]
+    pub(crate) short_jitter: Option<String>,
     /// How long each attempt may take
     #[arg(short, long, value_name = "DURATION", allow_hyphen_values = true)]
     pub(crate) timeout: Option<String>,
-    /// No attempt starts after this much time, and `redial run` cuts the one that runs
+    /// No attempt starts after this much time; run and until cut the one that runs
     #[arg(short = 'T', long, value_name = "DURATION", allow_hyphen_values = true)]
     pub(crate) within: Option<String>,
     /// The sum of all waits stays within this
@@ -295,7 +328,11 @@ Examples:
   make data | redial run --output hold -- ./upload > receipt
 
 Without a policy: 3 attempts, exponential from 1s, at most 30s, full jitter. Flags change single \
-                  settings of the policy, so `-d 5s` waits up to 5s, and `-d 5s -j none` exactly 5s.
+                  settings of the policy, so `-d 5s` waits up to 5s, and `-d 5s --jitter none` \
+                  exactly 5s.
+
+Defaults for a CI job or a host: REDIAL_WITH or REDIAL_POLICY, REDIAL_RULES, REDIAL_EVENTS and \
+                  REDIAL_BUDGET stand in for flags that are not given; see redial help environment.
 
 The command gets REDIAL_ATTEMPT, REDIAL_ATTEMPTS, REDIAL_LAST_EXIT, REDIAL_RUN_ID, and \
                   REDIAL_CONTROL, a file in which it may write `retry-after 30s` or `stop`.
@@ -304,7 +341,7 @@ Exit codes: 0 success; the command's own where it gave up; 75 refused, the break
                   the last attempt was cut by the timeout or the deadline; 125 bad usage; 126 not \
                   executable; 127 not found; 128+n the command died of signal n; 1 where a failure \
                   has the code 0, and with --flaky fail. A signal to redial ends the command, and \
-                  then redial by the same signal.")]
+                  then redial by the same signal. See redial help exit-codes.")]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) policy: PolicyFlags,
@@ -319,25 +356,37 @@ pub(crate) struct Run {
     pub(crate) stdin: Stdin,
     /// What becomes of the standard output of an attempt
     #[arg(long, value_name = "WHAT", default_value = "stream", help_heading = "Streams")]
-    pub(crate) output: Held,
+    pub(crate) output: HoldOutput,
+    /// What becomes of the standard error of an attempt
+    #[arg(long, value_name = "WHAT", default_value = "stream", help_heading = "Streams")]
+    pub(crate) stderr: HoldErrors,
 
-    /// How long after TERM a command that is cut is killed
+    /// What the timeout and the deadline send, by name or number: INT, SIGINT, 2
     #[arg(
+        short,
         long,
-        value_name = "DURATION",
-        default_value = "5s",
+        value_name = "SIGNAL",
+        default_value = "TERM",
         allow_hyphen_values = true,
         help_heading = "Processes"
     )]
-    pub(crate) kill_after: String,
-    /// Share one retry budget with every process that names this file
+    pub(crate) signal: String,
+    /// How long after that signal a command that is cut is killed [default: 5s]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "Processes")]
+    pub(crate) kill_after: Option<String>,
+    /// Run the command under a guard process, so that not even a KILL of redial leaves it running
+    /// (Linux)
+    #[arg(long, help_heading = "Processes")]
+    pub(crate) guard: bool,
+    /// Share one retry budget with every process that names this file; see redial help budget
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Processes")]
     pub(crate) budget: Option<PathBuf>,
-    /// Share one circuit breaker with every process that names this file
+    /// Share one circuit breaker with every process that names this file; see redial help breaker
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Processes")]
     pub(crate) breaker: Option<PathBuf>,
 
-    /// Write what happens, as it happens, one JSON object a line; - is standard output
+    /// Write what happens, as it happens, one JSON object a line; - is standard output; see redial
+    /// help events
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Reports")]
     pub(crate) events: Option<PathBuf>,
     /// Write a report at the end: a .json, .md or .xml (JUnit) file; may be repeated
@@ -346,6 +395,14 @@ pub(crate) struct Run {
     /// What a success is that was not the first attempt's [default: pass; warn in a GitHub workflow]
     #[arg(long, value_name = "WHAT", help_heading = "Reports")]
     pub(crate) flaky: Option<Flaky>,
+    /// Run this line of sh once the run is over, however it ended, for at most a minute: it gets
+    /// REDIAL_OUTCOME, REDIAL_REASON, REDIAL_EXIT, REDIAL_ATTEMPTS_MADE, REDIAL_ELAPSED and
+    /// REDIAL_WAITED (seconds), REDIAL_COMMAND and REDIAL_RUN_ID
+    #[arg(long, value_name = "LINE", value_hint = clap::ValueHint::CommandString, help_heading = "Reports")]
+    pub(crate) on_end: Option<OsString>,
+    /// What redial exits with when it gives up
+    #[arg(long, value_name = "WHAT", default_value = "command", help_heading = "Reports")]
+    pub(crate) exit_codes: ExitCodes,
     /// When to draw signs and a countdown
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Reports")]
     pub(crate) progress: Progress,
@@ -364,6 +421,71 @@ pub(crate) struct Run {
     pub(crate) command: Vec<OsString>,
 }
 
+/// `redial until`: the flags of `run`, with other defaults.
+#[cfg(unix)]
+#[derive(Debug)]
+pub(crate) struct Until(pub(crate) Run);
+
+#[cfg(unix)]
+impl Args for Until {
+    fn augment_args(command: Command) -> Command {
+        const HOLD: &str = "hold";
+        Run::augment_args(command)
+            .after_help(AFTER_UNTIL)
+            .mut_arg("output", |output| {
+                output
+                    .default_value(HOLD)
+                    .hide_possible_values(true)
+                    .help("stream, or hold: only what the last look prints comes out, at the end")
+            })
+            .mut_arg("stderr", |stderr| {
+                stderr
+                    .default_value(HOLD)
+                    .hide_possible_values(true)
+                    .help("The same for what it prints to standard error")
+            })
+            .mut_arg("flaky", |flaky| flaky.hide(true))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+#[cfg(unix)]
+impl FromArgMatches for Until {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Run::from_arg_matches(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+#[cfg(unix)]
+const AFTER_UNTIL: &str = "\
+Examples:
+  redial until --within 2min -- pg_isready
+  redial until -d 500ms -- test -e /run/ready
+  redial until --success-on 'stdout:/Running/' -T 5min -- kubectl get pod web
+  redial until --stop-on exit:2 -t 10s -T 1h -- ./backup-is-done
+  redial until --dry-run -- pg_isready
+
+It looks once a second, for as long as it takes: --within sets a deadline, --delay another pace. The \
+                                  other flags are those of redial run, and so is what they mean. \
+                                  redial plan --preset until shows the pace.
+
+A look that does not succeed is no failure, and no success is flaky. On a terminal one line shows what \
+                                  is waited for; elsewhere a line is printed at the first look, then \
+                                  whenever the wait has doubled (from 10s on), and at the end.
+
+Of the defaults of the environment only REDIAL_EVENTS holds here: the others are about retries.
+
+Exit codes: as of redial run. 0 success; the command's own where no other look could start before the \
+                                  deadline; 124 where the timeout or the deadline cut the last look; \
+                                  125 bad usage; 126 not executable; 127 not found.";
+
 /// Which outcomes are a success, which are worth another attempt, and which are not.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Rules")]
@@ -377,15 +499,18 @@ pub(crate) struct RuleFlags {
     /// Which failures are worth another attempt; without it all are
     #[arg(long, value_name = "CONDITION")]
     pub(crate) retry_on: Vec<String>,
-    /// A set that knows the failures of a program, or a file with one; see redial help rules
+    /// A set that knows the failures of a program, or a file with one; several between commas; see
+    /// redial help rules
     #[arg(long, value_name = "NAME|FILE", value_parser = Offered(rule_sets), hide_possible_values = true)]
     pub(crate) rules: Vec<String>,
-    /// Where the command says how long to wait, such as 'stderr:/retry after (\d+)/'
-    #[arg(long, value_name = "STREAM:/RE/")]
+    /// Where the command says how long to wait, such as 'stderr:/retry after (\d+)/', or
+    /// stderr:retry-after for the header of an HTTP response
+    #[arg(long, value_name = "STREAM:/RE/|STREAM:retry-after")]
     pub(crate) delay_from: Vec<String>,
     /// The longest delay that the command may ask for; for a longer one it is not run again
-    #[arg(long, value_name = "DURATION", default_value = "2min", allow_hyphen_values = true)]
-    pub(crate) max_retry_after: String,
+    /// [default: 2min]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
+    pub(crate) max_retry_after: Option<String>,
 }
 
 /// Where the command has its standard input from.
@@ -404,10 +529,21 @@ pub(crate) enum Stdin {
 /// What becomes of standard output.
 #[cfg(unix)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Held {
+pub(crate) enum HoldOutput {
     /// It comes out as it is written
     Stream,
     /// That of the final attempt comes out at the end, once
+    Hold,
+}
+
+/// What becomes of standard error.
+#[cfg(unix)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HoldErrors {
+    /// It comes out as it is written
+    Stream,
+    /// That of failed attempts comes out only if the run gives up, with what redial says of them; a
+    /// success shows its own and no word of redial's
     Hold,
 }
 
@@ -419,8 +555,19 @@ pub(crate) enum Flaky {
     Pass,
     /// A success, with a warning
     Warn,
-    /// A failure, exit code 1
+    /// A failure, exit code 1 (90 with --exit-codes reason)
     Fail,
+}
+
+/// What the exit code of a run says that was not successful.
+#[cfg(unix)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExitCodes {
+    /// How the command ended the last time: its own code, 124 for a timeout, 128+n for a signal
+    Command,
+    /// Why there was no other attempt: 80 attempts spent, 81 rejected by a rule, 82 the deadline, 83
+    /// the wait budget, 84 a wait longer than --max-retry-after, 85 the retry budget, 86 the breaker
+    Reason,
 }
 
 /// When to draw what moves.
@@ -440,12 +587,15 @@ pub(crate) enum Progress {
 Examples:
   redial plan                                         the default policy
   redial plan --with 'retry: 5, delay: 1s, backoff: exponential, jitter: full' --seed 42
-  redial plan --policy retries.yaml#fetch --within 30s
+  redial plan retries.yaml#fetch --within 30s
   redial plan --preset contention --with 'retry: 3, delay: 10ms, backoff: linear'
-  redial plan --policy retries.yaml --html plan.html  a page for a colleague
+  redial plan retries.yaml --html plan.html           a page for a colleague
 
 Several policies are shown side by side, on one time axis.")]
 pub(crate) struct Plan {
+    /// Files with policies, and the name of one where a file has several: the same as --policy
+    #[arg(value_name = "FILE[#NAME]", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) files: Vec<String>,
     #[command(flatten)]
     pub(crate) policy: PolicyFlags,
     /// Show what a call with this seed sleeps
@@ -661,6 +811,118 @@ pub(crate) struct Report {
     pub(crate) output: Option<String>,
 }
 
+/// `redial shared`
+#[cfg(unix)]
+#[derive(Args, Debug)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  redial shared create budget ci.budget --capacity 20 --floor-per-second 0.1
+  redial shared create breaker api.breaker --failures 3 --recovery 1min
+  redial shared show ci.budget api.breaker
+  redial shared show --json api.breaker
+  redial shared reset ci.budget
+
+Exit codes: 0 success; 125 a file that is not there, or is no budget or breaker. The other files are \
+                  shown or reset all the same."
+)]
+pub(crate) struct Shared {
+    #[command(subcommand)]
+    pub(crate) verb: SharedVerb,
+}
+
+/// What can be done with a shared file.
+#[cfg(unix)]
+#[derive(Debug, Subcommand)]
+pub(crate) enum SharedVerb {
+    /// Say what files hold; nothing is changed or made
+    Show(SharedShow),
+    /// Fill budgets and close breakers; their settings stay, and whoever uses them goes on
+    Reset(SharedReset),
+    /// Make a file with settings of your own
+    Create(SharedCreate),
+}
+
+/// `redial shared show`
+#[cfg(unix)]
+#[derive(Args, Debug)]
+pub(crate) struct SharedShow {
+    /// Files that `redial run --budget` or `--breaker` names
+    #[arg(value_name = "FILE", required = true, value_hint = clap::ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `redial shared reset`
+#[cfg(unix)]
+#[derive(Args, Debug)]
+pub(crate) struct SharedReset {
+    /// Files that `redial run --budget` or `--breaker` names
+    #[arg(value_name = "FILE", required = true, value_hint = clap::ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// `redial shared create`
+#[cfg(unix)]
+#[derive(Args, Debug)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct SharedCreate {
+    #[command(subcommand)]
+    pub(crate) kind: NewShared,
+}
+
+/// What kind of file to make.
+#[cfg(unix)]
+#[derive(Debug, Subcommand)]
+pub(crate) enum NewShared {
+    /// A retry budget: every run brings tokens, every retry costs some
+    Budget(BudgetSettings),
+    /// A circuit breaker: enough failures in a row, and nothing is tried for a while
+    Breaker(BreakerSettings),
+}
+
+/// The settings of a budget.
+#[cfg(unix)]
+#[derive(Args, Debug)]
+pub(crate) struct BudgetSettings {
+    /// The file to make
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// How many tokens there are at most, and at first [default: 100]
+    #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
+    pub(crate) capacity: Option<f64>,
+    /// How many each run brings [default: 0.2]
+    #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
+    pub(crate) deposit: Option<f64>,
+    /// How many each retry takes [default: 1]
+    #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
+    pub(crate) cost: Option<f64>,
+    /// How many come with each second, whatever the runs do [default: 10]
+    #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
+    pub(crate) floor_per_second: Option<f64>,
+}
+
+/// The settings of a breaker.
+#[cfg(unix)]
+#[derive(Args, Debug)]
+pub(crate) struct BreakerSettings {
+    /// The file to make
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// How many failed attempts in a row open it [default: 5]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) failures: Option<u32>,
+    /// How long it stays open [default: 30s]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
+    pub(crate) recovery: Option<String>,
+    /// How many attempts then decide whether it closes [default: 1]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) probes: Option<u32>,
+}
+
 /// `redial completions`
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -694,12 +956,17 @@ Examples:
   redial help policy                the language, with examples
   redial help rules                 conditions, and sets of them
   redial help rules git > git.toml  a set as a file, to read or to extend
+  redial help budget                one retry budget for many processes; likewise breaker
+  redial help events                the lines that run --events writes
+  redial help exit-codes            of every verb
+  redial help environment           defaults for a CI job or a host
   redial help schema > policies.schema.json")]
 pub(crate) struct Help {
-    /// A verb, or one of the topics policy, rules and schema
+    /// A verb, or one of the topics policy, rules, schema, budget, breaker, events, exit-codes and
+    /// environment
     #[arg(value_name = "TOPIC", value_parser = Offered(topics), hide_possible_values = true)]
     pub(crate) topic: Option<String>,
-    /// After rules: the set to print
+    /// After rules: the set to print; after shared: what to do with a file
     #[arg(value_name = "SET", value_parser = Offered(rule_sets), hide_possible_values = true)]
     pub(crate) set: Option<String>,
 }

@@ -4,9 +4,9 @@ use redial_policy::{Diagnostic, Notation, fix, read};
 use serde::Serialize;
 
 use crate::args::{Check, CheckFormat};
-use crate::draw::{Lines, Position, draw};
 use crate::output::{Failure, REFUSED, count, print, print_error, print_note, replace_file};
 use crate::source::Source;
+use crate::view::diagnostic::{Drawing, Lines, Position};
 use crate::visible::visible;
 
 /// What a clause of the command line is called.
@@ -142,8 +142,9 @@ fn report(
     let lines = Lines::new(&source.text);
     match check.format {
         CheckFormat::Human => {
+            let drawing = Drawing::of(source).fixable(&document, notation);
             for found in found.iter().take(DRAWN_MAX) {
-                let drawn = draw(source, &lines, found);
+                let drawn = drawing.draw(found);
                 // Standard output is for the fixed text then.
                 if check.fix && is_stream(source) { print_note(&drawn) } else { print(&drawn)? }
             }

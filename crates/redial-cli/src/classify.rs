@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::time::SystemTime;
 
 use clap::ArgMatches;
 use redial_policy::{Ending, Fate, Judgement, Stream, Watch};
@@ -10,13 +11,14 @@ use serde::Serialize;
 use crate::args;
 use crate::choose::{chosen, only};
 use crate::duration::human;
+use crate::events::Mode;
 use crate::output::{Failure, print};
-use crate::rules::{duration, rules};
+use crate::rules::{max_retry_after, rules};
 use crate::visible::visible;
 
 pub(crate) fn run(arguments: &args::Classify, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     let chosen = only(&arguments.policy, chosen(&arguments.policy, matches, false)?)?;
-    let rules = rules(&arguments.rules, &chosen.entry)?;
+    let rules = rules(&arguments.rules, &chosen.entry, None, Mode::Run)?;
     let ending = ending(arguments)?;
     let printed = [(Stream::Stdout, &arguments.stdout), (Stream::Stderr, &arguments.stderr)];
     if printed.iter().all(|(_, file)| file.as_deref() == Some("-")) {
@@ -25,12 +27,11 @@ pub(crate) fn run(arguments: &args::Classify, matches: Option<&ArgMatches>) -> R
     let mut watch = rules.watch();
     for (stream, file) in printed {
         if let Some(file) = file {
-            see(&mut watch, stream, file)
-                .map_err(|error| Failure::Message(format!("cannot read {file}: {error}")))?;
+            see(&mut watch, stream, file).map_err(|error| cannot_read(stream, file, &error))?;
         }
     }
-    let mut judgement = rules.judge(&ending, &mut watch, std::time::SystemTime::now());
-    let most = duration("--max-retry-after", &arguments.rules.max_retry_after)?;
+    let mut judgement = rules.judge(&ending, &mut watch, SystemTime::now());
+    let most = max_retry_after(&arguments.rules)?;
     if let Some(delay) = judgement.delay.filter(|delay| *delay > most) {
         let (delay, most) = (human(delay), human(most));
         let rule = format!("it asked for {delay}, more than --max-retry-after {most}");
@@ -79,6 +80,16 @@ fn see(watch: &mut Watch, stream: Stream, file: &str) -> io::Result<()> {
     }
 }
 
+fn cannot_read(stream: Stream, file: &str, error: &io::Error) -> Failure {
+    let flag = match stream {
+        Stream::Stdout => "--stdout",
+        Stream::Stderr => "--stderr",
+    };
+    Failure::Message(format!(
+        "cannot read {file}: {error}; {flag} takes a file with what was printed, or - for standard input"
+    ))
+}
+
 /// The answer for programs.
 #[derive(Serialize)]
 struct Answer<'j> {
@@ -121,7 +132,10 @@ fn words(judgement: &Judgement) -> String {
         words += &format!("  after {}, as the command asked\n", human(delay));
     }
     if let Some(found) = &judgement.bad_delay {
-        words += &format!("  `{}`, where a delay should be, is none\n", visible(found));
+        words += &format!(
+            "  `{}`, where a delay should be, is not a duration, nor an HTTP date\n",
+            visible(found)
+        );
     }
     words
 }

@@ -12,6 +12,9 @@ use crate::visible::visible;
 pub(crate) fn run(arguments: &Convert, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     let format = format(arguments)?;
     let policies = chosen(&arguments.policy, matches, arguments.to == To::File)?;
+    if let Some(variable) = policies.iter().find_map(|chosen| chosen.from) {
+        print_note(&format!("note: the policy is from {variable}\n"));
+    }
     let converted = if arguments.to == To::File && policies.len() > 1 {
         let default = policies.iter().find(|chosen| chosen.is_default);
         let default = default.and_then(|chosen| chosen.name.as_deref());

@@ -52,6 +52,31 @@ pub(crate) struct RunStart {
     pub(crate) seed: u64,
     /// The rules, in the order in which they are asked.
     pub(crate) rules: Vec<String>,
+    /// Logs from before there was `until` do not have it.
+    #[serde(default)]
+    pub(crate) mode: Mode,
+}
+
+/// The verb that ran the command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Mode {
+    /// A failure is something wrong, and is retried.
+    #[default]
+    Run,
+    /// A failure means that it is not so far yet.
+    Until,
+}
+
+#[cfg(unix)]
+impl Mode {
+    /// What it calls an attempt.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::Run => "attempt",
+            Self::Until => "look",
+        }
+    }
 }
 
 /// A number, or `"unlimited"`.
@@ -103,6 +128,22 @@ pub(crate) enum Outcome {
     Refused,
 }
 
+impl Outcome {
+    /// As it stands in the log.
+    #[cfg(unix)]
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::SpawnError => "spawn_error",
+            Self::Signalled => "signalled",
+            Self::Cancelled => "cancelled",
+            Self::Refused => "refused",
+        }
+    }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct AttemptEnd {
     pub(crate) attempt: u32,
@@ -110,12 +151,16 @@ pub(crate) struct AttemptEnd {
     pub(crate) exit: Option<i32>,
     /// The name of the signal, such as `SEGV`.
     pub(crate) signal: Option<String>,
+    /// The signals that the timeout or the deadline sent, in order: `["TERM"]`, `["INT", "KILL"]`.
+    pub(crate) sent: Option<Vec<String>>,
     pub(crate) duration_ns: u64,
     /// The time of processors that the command and everything it started took.
     pub(crate) user_ns: u64,
     pub(crate) system_ns: u64,
     /// The end of standard error, where a rule watched it.
     pub(crate) stderr_tail: Option<String>,
+    /// The patterns that were looked for in a part of the output alone, where there are any.
+    pub(crate) partly_watched: Option<Vec<String>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,7 +213,7 @@ pub(crate) struct RunEnd {
     /// Why it stopped without success, by the stable names of the core; `signal` for a signal.
     pub(crate) reason: Option<String>,
     pub(crate) attempts: u32,
-    /// It succeeded, and not at once.
+    /// It succeeded, and not at once; of `until` none is, because to wait is what it is for.
     pub(crate) flaky: bool,
     /// How redial ends: with this code …
     pub(crate) exit: Option<u8>,
@@ -177,4 +222,25 @@ pub(crate) struct RunEnd {
     pub(crate) waited_ns: u64,
     pub(crate) running_ns: u64,
     pub(crate) duration_ns: u64,
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outcome_has_one_name() {
+        for outcome in [
+            Outcome::Succeeded,
+            Outcome::Failed,
+            Outcome::Timeout,
+            Outcome::SpawnError,
+            Outcome::Signalled,
+            Outcome::Cancelled,
+            Outcome::Refused,
+        ] {
+            assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.name());
+        }
+    }
 }

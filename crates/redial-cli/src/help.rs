@@ -8,12 +8,39 @@ use crate::args::{Cli, Completions, Help, Man};
 use crate::explain;
 use crate::output::{Failure, print};
 
+/// Pages about what several verbs and flags have in common. The sessions in them are run by the
+/// tests.
+const PAGES: [(&str, &str); 5] = [
+    ("budget", include_str!("help/budget.md")),
+    ("breaker", include_str!("help/breaker.md")),
+    ("events", include_str!("help/events.md")),
+    ("exit-codes", include_str!("help/exit-codes.md")),
+    ("environment", include_str!("help/environment.md")),
+];
+
+/// What there is help about that is no verb.
+pub(crate) fn topics() -> Vec<&'static str> {
+    let pages = PAGES.iter().map(|(topic, _)| *topic);
+    ["policy", "rules", "schema"].into_iter().chain(pages).collect()
+}
+
 pub(crate) fn run(help: &Help) -> Result<u8, Failure> {
     match (help.topic.as_deref(), help.set.as_deref()) {
         (Some("rules"), Some(set)) => match RuleSet::text(set) {
             Some(text) => print(text)?,
             None => return Err(Failure::Message(no_set(set))),
         },
+        (Some("shared"), Some(verb)) => {
+            let shared = verb_named("shared")?;
+            let Some(mut command) = shared.find_subcommand(verb).cloned() else {
+                let verbs: Vec<_> = shared.get_subcommands().map(Command::get_name).collect();
+                return Err(Failure::Message(format!(
+                    "there is no redial shared {verb}; there are {}",
+                    verbs.join(", "),
+                )));
+            };
+            print(&command.render_long_help().ansi().to_string())?;
+        }
         (Some(topic), Some(set)) => {
             return Err(Failure::Message(format!(
                 "`{set}` belongs to the topic rules, not to {topic}: redial help rules {set}"
@@ -37,10 +64,13 @@ fn about(topic: Option<&str>) -> Result<u8, Failure> {
         Some("policy") => print(&explain::page(redial_policy::REFERENCE))?,
         Some("rules") => print(&explain::page(redial_policy::RULES_REFERENCE))?,
         Some("schema") => print(redial_policy::SCHEMA)?,
-        Some(verb) => {
-            let mut command = verb_named(verb)?;
-            print(&command.render_long_help().ansi().to_string())?;
-        }
+        Some(topic) => match PAGES.iter().find(|(name, _)| *name == topic) {
+            Some((_, text)) => print(&explain::page(text))?,
+            None => {
+                let mut command = verb_named(topic)?;
+                print(&command.render_long_help().ansi().to_string())?;
+            }
+        },
     }
     Ok(0)
 }
@@ -53,12 +83,22 @@ fn verb_named(verb: &str) -> Result<Command, Failure> {
         Some(found) => Ok(found.clone()),
         None => {
             let verbs: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
+            let meant = nearest(verb, topics().into_iter().chain(verbs.iter().copied()));
+            let meant = meant.map(|meant| format!("did you mean `{meant}`? "));
             Err(Failure::Message(format!(
-                "there is no help about `{verb}`; there is some about policy, rules, schema, {}",
+                "there is no help about `{verb}`; {}there is some about {}, {}",
+                meant.unwrap_or_default(),
+                topics().join(", "),
                 verbs.join(", "),
             )))
         }
     }
+}
+
+/// The name that the word begins, however it is written: `env`, `rule`, `exit_codes`.
+fn nearest<'n>(word: &str, mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let word = word.to_lowercase().replace('_', "-");
+    names.find(|name| word.len() > 1 && name.starts_with(&word))
 }
 
 pub(crate) fn completions(completions: &Completions) -> Result<u8, Failure> {

@@ -72,29 +72,52 @@ pub(crate) fn write_file(path: &str, text: &str) -> Result<(), Failure> {
 /// By way of a file beside it, so that whoever reads it meanwhile sees the old text or the new. What
 /// the file is stays: its permissions, its owner, a link to it or of it.
 pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
-    let existing = std::fs::metadata(path).ok();
-    let in_place = match &existing {
-        // A pipe, a terminal, /dev/stdout; or a file with several names.
-        Some(file) => !file.is_file() || names(file) > 1,
-        // A link to where nothing is yet.
-        None => path.is_symlink(),
-    };
-    if in_place {
+    if is_written_in_place(path) {
         return std::fs::write(path, text);
     }
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut beside = file_beside(&target)?;
+    beside.write_all(text.as_bytes())?;
+    if let Ok(file) = std::fs::metadata(path) {
+        like(beside.path(), &file)?;
+    }
+    beside.persist(&target).map(drop).map_err(|error| error.error)
+}
+
+/// Whether [`replace_file`] would find a place to write to, as far as that can be told by trying: a
+/// read-only folder or file system is found out. Nothing is changed.
+#[cfg(unix)]
+pub(crate) fn try_replace_file(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if path.exists() && is_written_in_place(path) {
+        return std::fs::OpenOptions::new().append(true).open(path).map(drop);
+    }
+    let target = match path.read_link() {
+        Ok(link) if !path.exists() => path.parent().unwrap_or(Path::new("")).join(link),
+        _ => std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
+    };
+    file_beside(&target).map(drop)
+}
+
+/// A pipe, a terminal, /dev/stdout; a file with several names; a link to where nothing is yet.
+fn is_written_in_place(path: &Path) -> bool {
+    match std::fs::metadata(path) {
+        Ok(file) => !file.is_file() || names(&file) > 1,
+        Err(_) => path.is_symlink(),
+    }
+}
+
+/// A temporary file in the folder of another.
+fn file_beside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
     builder.prefix(".redial-");
     // As anybody makes a file: the umask has its say.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut beside = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    beside.write_all(text.as_bytes())?;
-    if let Some(file) = &existing {
-        like(beside.path(), file)?;
-    }
-    beside.persist(&target).map(drop).map_err(|error| error.error)
+    builder.tempfile_in(folder.unwrap_or(Path::new(".")))
 }
 
 #[cfg(unix)]

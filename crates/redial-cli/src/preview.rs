@@ -4,10 +4,9 @@ use clap::ArgMatches;
 use redial_policy::Plan;
 
 use crate::args;
-use crate::choose::{Chosen, chosen};
-use crate::draw::{Lines, draw};
-use crate::output::{Failure, print, print_note, width, write_file};
-use crate::plan::{self, Planned};
+use crate::choose::{Chosen, chosen_with_files, print_warnings};
+use crate::output::{Failure, print, width, write_file};
+use crate::view::plan::{self, Planned};
 
 pub(crate) fn run(arguments: &args::Plan, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     let to_stdout = [&arguments.svg, &arguments.html];
@@ -15,7 +14,7 @@ pub(crate) fn run(arguments: &args::Plan, matches: Option<&ArgMatches>) -> Resul
     if to_stdout + usize::from(arguments.json) > 1 {
         return Err(Failure::from("standard output holds one of --json, --svg - and --html -"));
     }
-    let chosen = chosen(&arguments.policy, matches, false)?;
+    let chosen = chosen_with_files(&arguments.policy, &arguments.files, matches, false)?;
     let plans: Vec<_> = chosen.iter().map(|chosen| planned(chosen, arguments)).collect();
     let to_files = arguments.svg.is_some() || arguments.html.is_some();
     if let Some(path) = &arguments.svg {
@@ -29,12 +28,7 @@ pub(crate) fn run(arguments: &args::Plan, matches: Option<&ArgMatches>) -> Resul
     }
     if !to_files {
         print(&plan::terminal(&plans, width()))?;
-        for chosen in &chosen {
-            let lines = Lines::new(&chosen.source.text);
-            for found in &chosen.diagnostics {
-                print_note(&draw(&chosen.source, &lines, found));
-            }
-        }
+        print_warnings(&chosen);
     }
     Ok(0)
 }
@@ -43,6 +37,7 @@ fn planned(chosen: &Chosen, arguments: &args::Plan) -> Planned {
     let plan = Plan::new(chosen.policy).timeout(chosen.entry.timeout);
     Planned {
         name: chosen.name.clone(),
+        from: chosen.from,
         plan: match arguments.seed {
             Some(seed) => plan.seed(seed),
             None => plan,

@@ -1,17 +1,28 @@
 //! The rules that the flags name, for whatever runs or judges a command.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
-use redial_policy::{Entry, RuleSet, Rules};
+use redial_core::Limits;
+use redial_policy::{Entry, RuleSet, Rules, read};
 
 use crate::args::RuleFlags;
-use crate::draw::{Lines, draw};
 use crate::duration;
+use crate::environment;
+use crate::events::Mode;
 use crate::help;
 use crate::output::{Failure, REFUSED, print_note};
 use crate::source::Source;
+use crate::view::diagnostic::Drawing;
 
-pub(crate) fn rules(flags: &RuleFlags, entry: &Entry) -> Result<Rules, Failure> {
+/// The rules for a command, or for any where none is given. Those of the environment say which failures
+/// are worth a retry, and not what a poll waits for.
+pub(crate) fn rules(
+    flags: &RuleFlags,
+    entry: &Entry,
+    command: Option<&[OsString]>,
+    mode: Mode,
+) -> Result<Rules, Failure> {
     let mut rules = Rules::default();
     for (flag, texts, add) in [
         ("--success-on", &flags.success_on, Rules::success_on as fn(&mut Rules, &str) -> _),
@@ -25,10 +36,49 @@ pub(crate) fn rules(flags: &RuleFlags, entry: &Entry) -> Result<Rules, Failure> 
         }
     }
     rules.policy(&entry.retry_on, &entry.stop_on);
-    for name in &flags.rules {
-        rules.set(set(name)?);
+    let words = command.map(|words| words.iter().map(|word| word.to_string_lossy()));
+    let words: Option<Vec<_>> = words.map(Iterator::collect);
+    let (by, names) = names(flags, mode)?;
+    for name in names {
+        rules.set(set(by, &name)?.for_arguments(words.as_deref()));
     }
     Ok(rules)
+}
+
+/// The names of the sets, and the flag or the variable that gives them.
+fn names(flags: &RuleFlags, mode: Mode) -> Result<(&'static str, Vec<String>), Failure> {
+    if flags.rules.is_empty() && mode == Mode::Run {
+        return Ok((environment::RULES, environment::rules()?));
+    }
+    // A comma may also be part of the name of a file.
+    let names = flags.rules.iter().flat_map(|names| match std::path::Path::new(names).exists() {
+        true => vec![names.clone()],
+        false => environment::between_commas(names),
+    });
+    Ok(("--rules", names.collect()))
+}
+
+/// `rules git, from REDIAL_RULES`, where the environment names the sets.
+#[cfg(unix)]
+pub(crate) fn from_environment(flags: &RuleFlags, mode: Mode) -> Result<Option<String>, Failure> {
+    let (by, names) = names(flags, mode)?;
+    let is_from_environment = by == environment::RULES && !names.is_empty();
+    Ok(is_from_environment.then(|| format!("rules {}, from {by}", names.join(", "))))
+}
+
+/// The longest delay that a command may ask for.
+pub(crate) fn max_retry_after(flags: &RuleFlags) -> Result<Duration, Failure> {
+    let default = Limits::new().retry_after_max();
+    duration_or("--max-retry-after", flags.max_retry_after.as_deref(), default)
+}
+
+/// A duration of a flag, or the default: `redial run` starts faster where none has to be parsed.
+pub(crate) fn duration_or(
+    flag: &str,
+    text: Option<&str>,
+    default: Duration,
+) -> Result<Duration, Failure> {
+    text.map_or(Ok(default), |text| duration(flag, text))
 }
 
 /// A duration of a flag.
@@ -38,24 +88,29 @@ pub(crate) fn duration(flag: &str, text: &str) -> Result<Duration, Failure> {
     })
 }
 
-/// One of the sets that redial brings, or a file of the user's.
-fn set(name: &str) -> Result<RuleSet, Failure> {
+/// One of the sets that redial brings, or a file of the user's, by the name that a flag or a
+/// variable gives.
+fn set(by: &str, name: &str) -> Result<RuleSet, Failure> {
     if let Some(set) = RuleSet::named(name) {
         return Ok(set);
     }
     let looks_like_file = name.contains(['/', '.']) || std::path::Path::new(name).exists();
     if !looks_like_file {
         return Err(Failure::Message(format!(
-            "--rules: {}, and files such as ./own.toml",
+            "{by}: {}, and files such as ./own.toml",
             help::no_set(name),
         )));
     }
-    let source = Source::open(name, None).map_err(|error| format!("--rules: {error}"))?;
+    let source = Source::open(name, None).map_err(|error| format!("{by}: {error}"))?;
     let stem = std::path::Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
     let set = RuleSet::read(&source.text, source.format).map_err(|found| {
-        let lines = Lines::new(&source.text);
+        let document = read(&source.text, source.format, None);
+        let drawing = Drawing::of(&source).fixable(&document, None);
         for found in &found {
-            print_note(&draw(&source, &lines, found));
+            print_note(&drawing.draw(found));
+        }
+        if by == environment::RULES {
+            environment::note(by);
         }
         Failure::Told(REFUSED)
     })?;

@@ -1,58 +1,64 @@
-//! `redial run`: any command under a policy.
+//! `redial run` and `redial until`: any command under a policy.
 //!
-//! Everything is read and checked here before anything runs; `course` is the run itself.
+//! Everything is read and checked here before anything runs; `retry_loop` is the run itself.
 
-mod clock;
-mod control;
-mod countdown;
-mod course;
 mod ending;
-mod github;
-mod input;
+mod exit_code;
 mod log;
-mod outlet;
-mod relay;
-mod say;
-mod screen;
-mod signals;
-mod spawn;
-mod store;
-mod streams;
-mod supervisor;
-mod terminal;
-mod tree;
+mod retry_loop;
+mod stamp;
 
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::ArgMatches;
+use clap::parser::ValueSource;
 use nix::sys::signal::Signal;
 use redial_core::Limits;
 use redial_policy::Rules;
+use redial_process::shared::{SharedBreaker, SharedBudget, SharedGate};
+use redial_process::{Clock, Guard, Options, Reactor, Sink, Sinks, Stdin, signals};
 
-use self::clock::Clock;
-use self::course::{Course, End, Job};
 use self::log::Log;
-use self::say::{Level, Say};
-use self::supervisor::Supervisor;
+use self::retry_loop::{End, Job, RetryLoop};
 use crate::args;
-use crate::choose::{Chosen, chosen, only};
-use crate::draw::{Lines, draw};
-use crate::output::{Failure, print, print_note};
+use crate::choose::{Chosen, chosen, only, polled, print_warnings};
+use crate::console::narrator::{Level, Narrator};
+use crate::environment::{self, NamedFile};
+use crate::events::Mode;
+use crate::output::{Failure, print, try_replace_file};
 use crate::report;
-use crate::rules::{duration, rules};
-use crate::shared::{SharedBreaker, SharedBudget};
+use crate::rules::{duration_or, from_environment, max_retry_after, rules};
 use crate::shell;
 use crate::visible::visible;
 
-pub(crate) fn run(arguments: &args::Run, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
+/// The argument by which redial is a guard process.
+pub(crate) const GUARD: &std::ffi::CStr = c"__guard";
+
+/// How long a command that is cut has to end by itself before it gets KILL.
+const KILL_AFTER: Duration = Duration::from_secs(5);
+
+pub(crate) fn run(
+    arguments: &args::Run,
+    mode: Mode,
+    matches: Option<&ArgMatches>,
+) -> Result<u8, Failure> {
     let clock = Clock::start();
-    let chosen = only(&arguments.policy, chosen(&arguments.policy, matches, false)?)?;
-    let rules = rules(&arguments.rules, &chosen.entry)?;
+    let policies = match mode {
+        Mode::Run => chosen(&arguments.policy, matches, false)?,
+        Mode::Until if arguments.flaky.is_some() => {
+            return Err(Failure::from(
+                "--flaky: to wait is what until is for, so that nothing is flaky; drop --flaky",
+            ));
+        }
+        Mode::Until => polled(&arguments.policy, matches)?,
+    };
+    let chosen = only(&arguments.policy, policies)?;
+    let rules = rules(&arguments.rules, &chosen.entry, Some(&arguments.command), mode)?;
+    let rules_from = from_environment(&arguments.rules, mode)?;
     for (name, limit) in [("timeout", chosen.entry.timeout), ("within", chosen.policy.limit())] {
         if limit == Some(Duration::ZERO) {
             return Err(Failure::Message(format!(
@@ -60,51 +66,98 @@ pub(crate) fn run(arguments: &args::Run, matches: Option<&ArgMatches>) -> Result
             )));
         }
     }
-    let max_retry_after = duration("--max-retry-after", &arguments.rules.max_retry_after)?;
-    let kill_after = duration("--kill-after", &arguments.kill_after)?;
+    let max_retry_after = max_retry_after(&arguments.rules)?;
+    let kill_after = duration_or("--kill-after", arguments.kill_after.as_deref(), KILL_AFTER)?;
+    let cut_by = signals::to_end_with(&arguments.signal)
+        .map_err(|error| Failure::Message(format!("--signal: {error}")))?;
     let reports = reports(&arguments.report)?;
+    let events = NamedFile::of("--events", arguments.events.as_deref(), environment::EVENTS);
+    let budget = NamedFile::of("--budget", arguments.budget.as_deref(), environment::BUDGET);
+    // The budget of a job is for retries; the looks of one poll would spend it.
+    let budget = budget.filter(|file| mode == Mode::Run || file.variable().is_none());
     if arguments.dry_run {
-        let lines = Lines::new(&chosen.source.text);
-        for found in &chosen.diagnostics {
-            print_note(&draw(&chosen.source, &lines, found));
-        }
-        return print(&resolved(arguments, &chosen, &rules)).map(|()| 0);
+        print_warnings(std::slice::from_ref(&chosen));
+        let mut text = resolved(arguments, &chosen, &rules, rules_from.as_deref());
+        text += &files([("events", &events), ("budget", &budget)], arguments);
+        text += &other_flags(matches);
+        return print(&text).map(|()| 0);
     }
-    apart(arguments)?;
-    let budget = arguments.budget.as_deref().map(SharedBudget::open).transpose()?;
+    refuse_one_file_for_two(arguments, events.as_ref(), budget.as_ref())?;
+    for (path, _) in &reports {
+        try_replace_file(path).map_err(|error| {
+            let reason = std::io::Error::from(error.kind());
+            Failure::Message(format!("--report: cannot write {}: {reason}", path.display()))
+        })?;
+    }
+    let budget = budget.map(|file| {
+        SharedBudget::open(&file.path).map_err(|error| match file.variable() {
+            Some(variable) => format!("{variable}: {error}"),
+            None => error,
+        })
+    });
+    let budget = budget.transpose()?;
     let breaker = arguments.breaker.as_deref().map(SharedBreaker::open).transpose()?;
-    let run = run_id();
+    let chance = u128::from(random_word()) << 64 | u128::from(random_word());
+    let run = stamp::run_id(SystemTime::now(), chance);
     let collector = (!reports.is_empty()).then(report::Collector::default);
-    let log = Log::open(&run, arguments.events.as_deref(), collector)?;
-    let supervisor = Supervisor::new(clock, log, kill_after)
+    let log = Log::open(&run, events.as_ref(), collector)?;
+    let guard = match arguments.guard {
+        // Before the reactor blocks the signals that the command should get.
+        true => Some(
+            Guard::start_as(GUARD)
+                .map_err(|error| Failure::Message(format!("--guard: {}", error.desc())))?,
+        ),
+        false => None,
+    };
+    let reactor = Reactor::new(clock, Options { cut_by, kill_after })
         .map_err(|error| Failure::Message(format!("cannot watch for signals: {error}")))?;
     let level = match (arguments.quiet, arguments.verbose) {
         (true, _) => Level::Quiet,
         (false, true) => Level::Verbose,
         (false, false) => Level::Normal,
     };
-    let job = Job {
-        words: &arguments.command,
-        command: shell_words(&arguments.command),
-        policy: chosen.policy,
-        clause: chosen.entry.canonical().unwrap_or(chosen.entry.clause),
-        timeout: chosen.entry.timeout,
-        rules,
-        limits: Limits::new().max_retry_after(max_retry_after),
-        seed: arguments.seed.unwrap_or_else(word),
-        stdin: arguments.stdin,
-        hold: arguments.output == args::Held::Hold,
-        flaky: arguments.flaky,
-        run,
-        budget,
-        breaker,
+    let sink = |holds| if holds { Sink::Hold } else { Sink::Pass };
+    let stderr = sink(arguments.stderr == args::HoldErrors::Hold);
+    let sinks = Sinks {
+        stdout: sink(arguments.output == args::HoldOutput::Hold),
+        stderr,
+        backlog: stderr == Sink::Hold && mode == Mode::Run,
     };
-    let say = Say::new(level, arguments.progress);
-    let mut course = Course::new(&job, supervisor, say);
-    let end = course.run();
+    let job = Job {
+        mode,
+        words: &arguments.command,
+        policy: chosen.policy,
+        from: chosen.from,
+        entry: chosen.entry,
+        warnings: chosen.diagnostics,
+        rules,
+        rules_from,
+        limits: Limits::new().max_retry_after(max_retry_after),
+        seed: arguments.seed.unwrap_or_else(random_word),
+        stdin: match arguments.stdin {
+            args::Stdin::Auto => Stdin::Auto,
+            args::Stdin::Inherit => Stdin::Inherit,
+            args::Stdin::Null => Stdin::Null,
+        },
+        sinks,
+        flaky: arguments.flaky,
+        exit_codes: arguments.exit_codes,
+        on_end: arguments.on_end.clone(),
+        run,
+    };
+    let narrator = Narrator::new(level, arguments.progress, sinks.backlog);
+    let mut retry_loop =
+        RetryLoop::new(&job, reactor, guard, log, narrator, SharedGate::new(budget, breaker));
+    let end = retry_loop.run();
+    if job.on_end.is_none() {
+        signals::release();
+    }
+    retry_loop.report(&reports);
+    let end = retry_loop.run_hook(end);
     signals::release();
-    course.report(&reports);
-    drop(course);
+    drop(retry_loop);
+    // The system takes it all away at once.
+    std::mem::forget(job);
     Ok(match end {
         End::Code(code) => code,
         End::Signal(signal) => die(signal),
@@ -112,16 +165,17 @@ pub(crate) fn run(arguments: &args::Run, matches: Option<&ArgMatches>) -> Result
 }
 
 /// Every file has one purpose.
-fn apart(arguments: &args::Run) -> Result<(), Failure> {
-    let events = arguments.events.as_deref().filter(|path| *path != Path::new("-"));
+fn refuse_one_file_for_two(
+    arguments: &args::Run,
+    events: Option<&NamedFile>,
+    budget: Option<&NamedFile>,
+) -> Result<(), Failure> {
+    let events = events.filter(|events| events.path != Path::new("-"));
+    let named = [events, budget].into_iter().flatten().map(|file| (file.by, file.path.as_path()));
+    let breaker = arguments.breaker.iter().map(|path| ("--breaker", path.as_path()));
     let reports = arguments.report.iter().map(|path| ("--report", path.as_path()));
-    let one = [
-        ("--events", events),
-        ("--budget", arguments.budget.as_deref()),
-        ("--breaker", arguments.breaker.as_deref()),
-    ];
-    let all = one.into_iter().filter_map(|(flag, path)| Some((flag, path?))).chain(reports);
-    let all: Vec<_> = all.map(|(flag, path)| (flag, path, resolved_name(path, 0))).collect();
+    let all = named.chain(breaker).chain(reports);
+    let all: Vec<_> = all.map(|(by, path)| (by, path, resolved_name(path, 0))).collect();
     let file = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
     for (at, (flag, path, name)) in all.iter().enumerate() {
         for (other, second, second_name) in &all[at + 1..] {
@@ -175,23 +229,76 @@ fn reports(paths: &[PathBuf]) -> Result<Vec<(&Path, report::Format)>, Failure> {
 
 /// Ends redial as the signal does, so that shells and scripts see it and stop.
 fn die(signal: Signal) -> u8 {
-    // The core of interest is the command's.
+    // No core dump of redial: the command's own is the one that is wanted.
     let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
     let _ = rustix::process::setrlimit(rustix::process::Resource::Core, none);
-    signals::suffer(signal);
+    signals::take_default_action(signal);
     (128 + signal as i32) as u8
 }
 
 /// What `--dry-run` prints: all that was resolved, and nothing else happens.
-fn resolved(arguments: &args::Run, chosen: &Chosen, rules: &Rules) -> String {
+fn resolved(
+    arguments: &args::Run,
+    chosen: &Chosen,
+    rules: &Rules,
+    rules_from: Option<&str>,
+) -> String {
     let mut text = format!("command  {}\n", visible(&shell_words(&arguments.command)));
     let clause = chosen.entry.canonical();
     text += &format!("policy   {}\n", visible(clause.as_deref().unwrap_or(&chosen.entry.clause)));
+    if let Some(variable) = chosen.from {
+        text += &format!("         from {variable}\n");
+    }
     for (at, rule) in rules.describe().iter().enumerate() {
         let heading = if at == 0 { "rules" } else { "" };
         text += &format!("{heading:<9}{}\n", visible(rule));
     }
+    if let Some(rules) = rules_from {
+        text += &format!("         {}\n", visible(rules));
+    }
+    if let Some(line) = &arguments.on_end {
+        text += &format!("on end   {}\n", visible(&line.to_string_lossy()));
+    }
     text
+}
+
+/// The files that a run would use or write.
+fn files(named: [(&str, &Option<NamedFile>); 2], arguments: &args::Run) -> String {
+    let line = |what: &str, path: &Path, from: Option<&str>| {
+        let from = from.map(|variable| format!(", from {variable}")).unwrap_or_default();
+        format!("{what:<9}{}{from}\n", visible(&path.display().to_string()))
+    };
+    let named = named.into_iter().filter_map(|(what, file)| Some((what, file.as_ref()?)));
+    let named = named.map(|(what, file)| line(what, &file.path, file.variable()));
+    let breaker = arguments.breaker.iter().map(|path| line("breaker", path, None));
+    let reports = arguments.report.iter().map(|path| line("report", path, None));
+    named.chain(breaker).chain(reports).collect()
+}
+
+/// The flags that were given and are not told by the policy, the rules or a file.
+fn other_flags(matches: Option<&ArgMatches>) -> String {
+    const OTHERS: [&str; 9] = [
+        "seed",
+        "max_retry_after",
+        "stdin",
+        "output",
+        "stderr",
+        "signal",
+        "kill_after",
+        "flaky",
+        "exit_codes",
+    ];
+    let mut words = Vec::new();
+    for (id, matches) in OTHERS.iter().filter_map(|id| Some((id, matches?))) {
+        if matches.value_source(id) == Some(ValueSource::CommandLine) {
+            words.push(OsString::from(format!("--{}", id.replace('_', "-"))));
+            words.extend(matches.get_raw(id).into_iter().flatten().map(OsString::from));
+        }
+    }
+    match words.is_empty() {
+        true => String::new(),
+        false => format!("flags    {}\n", visible(&shell_words(&words))),
+    }
 }
 
 /// The words of a command as a shell would take them.
@@ -200,30 +307,15 @@ fn shell_words(words: &[OsString]) -> String {
     shell::command(&words)
 }
 
-/// A name for the run that sorts by time: 48 bits of milliseconds and 80 of chance, in the 26
-/// characters of a ULID.
-fn run_id() -> String {
-    const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let chance = u128::from(word()) << 16 | u128::from(word() >> 48);
-    let id = since.as_millis() << 80 | chance;
-    (0..26).rev().map(|at| char::from(DIGITS[(id >> (5 * at) & 31) as usize])).collect()
-}
-
-/// A random word: the hash of anything under keys that the operating system made.
-fn word() -> u64 {
-    RandomState::new().hash_one(SystemTime::now())
-}
-
-/// A pipe that no command inherits: its end to read from, and its end to write to.
-fn pipe() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+/// A random word of the operating system's.
+fn random_word() -> u64 {
     #[cfg(target_os = "linux")]
-    return rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
-    #[cfg(not(target_os = "linux"))]
     {
-        let (read, write) = rustix::pipe::pipe()?;
-        rustix::io::fcntl_setfd(&read, rustix::io::FdFlags::CLOEXEC)?;
-        rustix::io::fcntl_setfd(&write, rustix::io::FdFlags::CLOEXEC)?;
-        Ok((read, write))
+        let mut bytes = [0; 8];
+        if rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) == Ok(8) {
+            return u64::from_ne_bytes(bytes);
+        }
     }
+    // The hash of anything, under keys that the operating system made.
+    RandomState::new().hash_one(SystemTime::now())
 }

@@ -7,22 +7,19 @@ use serde_json::{Value as Json, json};
 
 use crate::args::{self, PolicyFlags};
 use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Style, Table};
+use crate::environment;
 use crate::output::Failure;
 use crate::simulate::assertion::Assertion;
-use crate::simulate::contention::{self, Setting};
+use crate::simulate::contention::Setting;
 use crate::simulate::file::Written;
-use crate::simulate::outcome::{Unit, amount};
+use crate::simulate::outcome::{Outcome, Unit, Value, amount};
 use crate::simulate::progress::{Watched, watched};
+use crate::simulate::scenario::{self, Kind, Ran, Scenario, Trials};
 use crate::simulate::study::Study;
-use crate::simulate::{
-    Candidate, Kind, Ran, Trials, one_on_stdout, policies, refuse_others, say, tried, written,
-};
+use crate::simulate::{Candidate, one_on_stdout, policies, say, written};
 
 /// More crowds than these make a search slower and no better.
 const SEARCHED: usize = 5;
-
-/// How often the winner and yours are tried with each crowd in the end.
-const TRIALS: u32 = 500;
 
 /// Added to the seed for the last measurement, so that it meets other chance than the search did.
 const FRESH: u64 = 0x5eed;
@@ -39,30 +36,29 @@ pub(crate) fn run(arguments: args::Tune, matches: Option<&ArgMatches>) -> Result
     let Written { arguments, matches } =
         written(arguments, |arguments| &arguments.scenario, matches)?;
     one_on_stdout(&arguments.output)?;
-    if Kind::named(&arguments.scenario) != Some(Kind::Contention) {
+    if arguments.scenario != Setting::NAME {
         return Err(Failure::Message(format!(
             "tune searches for contention alone, not for {}; redial simulate {} compares policies that you name",
             arguments.scenario, arguments.scenario,
         )));
     }
-    refuse_others(&arguments.scenario, Kind::Contention, matches.as_ref())?;
-    let setting = Setting::new(&arguments.setting);
+    Kind::of::<Setting>().refuse_others(matches.as_ref())?;
+    let setting = Setting::new(&arguments.setting)?;
     let yours = yours(&arguments.policy, matches.as_ref())?;
-    let read = |text: &String| Assertion::read(text, contention::MEASURES);
+    let read = |text: &String| Assertion::read(text, &scenario::measures::<Setting>());
     let assertions = arguments.assert.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let trials = Trials::new(&arguments.experiment, None);
-    let count = arguments.trials.unwrap_or(TRIALS);
+    let trials = Trials::new(&arguments.experiment, arguments.trials);
     let search = search(&setting, &arguments, yours.as_ref(), &trials);
     let yours = yours.unwrap_or_else(|| Candidate::new(Some("yours".into()), search.yours(), None));
 
-    let last = 2 * u64::from(count) * setting.clients.len() as u64;
-    let all = search.trials() + last;
+    let count = trials.count_of(&setting.simulated(None, None, &trials));
+    let all = search.trials() + 2 * u64::from(count) * setting.clients.len() as u64;
     let Watched { result, is_interrupted } = watched(all, arguments.output.progress, || {
         let found = search.run()?;
-        let fresh = trials.fresh(trials.seed.wrapping_add(FRESH), count);
+        let fresh = Trials { seed: trials.seed.wrapping_add(FRESH), ..trials };
         let tuned = Candidate::new(Some("tuned".into()), &found.winner.policy, yours.timeout);
         let both = [yours.clone(), tuned];
-        let ran = setting.run(&both, &fresh)?;
+        let ran = scenario::run(&setting, &both, &fresh)?;
         Ok((found, ran, both))
     });
     let (found, ran, both) =
@@ -72,10 +68,10 @@ pub(crate) fn run(arguments: args::Tune, matches: Option<&ArgMatches>) -> Result
     say(&study, &arguments.output, is_interrupted)
 }
 
-/// The policy that was named, if one was.
+/// The policy that was named, by a flag or by the environment, if one was.
 fn yours(flags: &PolicyFlags, matches: Option<&ArgMatches>) -> Result<Option<Candidate>, Failure> {
     let is_named = !(flags.with.is_empty() && flags.policy.is_empty() && flags.preset.is_empty());
-    if !is_named && flags.overlay().is_empty() {
+    if !is_named && flags.overlay().is_empty() && environment::base()?.is_none() {
         return Ok(None);
     }
     let mut all = policies(flags, matches)?.into_iter();
@@ -93,7 +89,9 @@ fn search(
     yours: Option<&Candidate>,
     trials: &Trials,
 ) -> Search {
-    let scenario = tried!(setting.scenario(1), 1, trials);
+    // The trials that were asked for are those of the last measurement, which is not the search's.
+    let trials = Trials { count: None, ..*trials };
+    let scenario = trials.tried(setting.simulated(None, None, &trials), 1);
     let mut search = Search::new(scenario, &searched(&setting.clients));
     if let Some(yours) = yours {
         search = search.against(&yours.policy);
@@ -136,13 +134,11 @@ fn study(
             "Numbers above are of {count} trials for each crowd, with other random numbers than those of the search.",
         ));
     }
-    let mut scenario = setting.json();
-    scenario["seed"] = trials.seed.into();
     let tables = std::iter::once(front_table(found)).chain(ran.tables).collect();
     let figures = std::iter::once(front_chart(found)).chain(ran.figures).collect();
     Study {
         title: format!("{}, tuned", setting.title()),
-        scenario,
+        scenario: scenario::json(setting, trials),
         more: vec![
             ("winner", if found.tried == 0 { Json::Null } else { json(&found.winner) }),
             ("yours", json(&found.yours)),
@@ -152,7 +148,6 @@ fn study(
         ],
         lead: lead(setting, found, &both[TUNED].named.clause, &ran.outcomes),
         policies: both.into_iter().map(|candidate| candidate.named).collect(),
-        measures: contention::MEASURES,
         outcomes: ran.outcomes,
         tables,
         figures,
@@ -171,12 +166,7 @@ fn json(tried: &Tried) -> Json {
     })
 }
 
-fn lead(
-    setting: &Setting,
-    found: &Found,
-    clause: &str,
-    outcomes: &[crate::simulate::outcome::Outcome],
-) -> Vec<String> {
+fn lead(setting: &Setting, found: &Found, clause: &str, outcomes: &[Outcome]) -> Vec<String> {
     if found.tried == 0 {
         return vec!["No policy was tried before it was stopped.".into()];
     }
@@ -189,12 +179,10 @@ fn lead(
         (Some(only), _) => format!("{only} clients"),
         _ => String::new(),
     };
-    let ratio = |measure: usize| {
-        let of = |policy: usize| {
-            outcomes.iter().filter(move |one| one.policy == policy).map(move |one| {
-                one.values.as_ref().map_or(f64::NAN, |values| values[measure].number())
-            })
-        };
+    let ratio = |key: &str| {
+        let number = |one: &Outcome| one.value(key).map_or(f64::NAN, Value::number);
+        let of =
+            |policy: usize| outcomes.iter().filter(move |one| one.policy == policy).map(number);
         let ratios: Vec<_> = of(TUNED).zip(of(YOURS)).map(|(tuned, yours)| tuned / yours).collect();
         let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
         (least, ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max))
@@ -202,11 +190,11 @@ fn lead(
     let mut lead = vec![format!("Best of {} policies for {crowds}:", found.tried), clause];
     let is_measured = outcomes.iter().any(|one| one.values.is_ok());
     // Work and time of clients that give up are worth nothing, so this comes before them.
-    if is_measured && ratio(2) != (1.0, 1.0) {
+    if is_measured && ratio("committed") != (1.0, 1.0) {
         let share = |policy: usize| {
             let all = outcomes.iter().filter(|one| one.policy == policy);
             // Where there is no end, nobody has succeeded by it.
-            let worst = all.map(|one| one.values.as_ref().map_or(0.0, |values| values[2].number()));
+            let worst = all.map(|one| one.value("committed").map_or(0.0, Value::number));
             amount(worst.fold(1.0, f64::min), 0.0, Unit::Share)
         };
         lead.push(format!(
@@ -216,7 +204,7 @@ fn lead(
         ));
     }
     if is_measured {
-        let (calls, time) = (change(ratio(0), "calls"), change(ratio(1), "time"));
+        let (calls, time) = (change(ratio("calls"), "calls"), change(ratio("time_ms"), "time"));
         lead.push(format!("Against yours: {calls}, {time}."));
     }
     if !found.winner.meets_goal() {
@@ -274,25 +262,25 @@ fn front_table(found: &Found) -> Table {
     let shown = found.front.iter().enumerate().filter(is_shown).map(|(_, tried)| tried);
     let is_yours = |tried: &Tried| tried.policy == found.yours.policy;
     let yours = (!found.front.iter().any(is_yours)).then_some(&found.yours);
-    Table {
-        caption: "The best that were found, as multiples of yours on average over the crowds"
-            .into(),
-        header: ["", "calls", "time", "succeed", "policy"].map(String::from).to_vec(),
-        rows: shown.chain(yours).map(row).collect(),
-    }
+    Table::new(
+        "The best that were found, as multiples of yours on average over the crowds",
+        ["", "calls", "time", "succeed", "policy"].map(String::from).to_vec(),
+        shown.chain(yours).map(row).collect(),
+    )
 }
 
 fn front_chart(found: &Found) -> Figure {
-    let point = |tried: &Tried| Point { x: tried.calls, y: tried.time, error: 0.0 };
+    let point = |tried: &Tried| Point::new(tried.calls, tried.time);
     let one = |name: &str, tried: &Tried| Series {
         name: name.into(),
         points: vec![point(tried)],
         style: Style::Dots,
     };
+    // Between two policies there is none: a line would be a promise.
     let front = Series {
-        name: "the best that was found".into(),
+        name: "the best that were found".into(),
         points: found.front.iter().map(point).collect(),
-        style: Style::Line,
+        style: Style::Dots,
     };
     Figure::Chart(Chart {
         title: "Work against time: the front".into(),

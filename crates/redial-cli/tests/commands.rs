@@ -76,6 +76,16 @@ fn bad_usage_is_125_and_says_what_would_be_right() {
     refused(&["convert", "--to", "rust", "--as", "toml"], "--as");
     refused(&["explain", "unknown-optoin"], "did you mean `unknown-option`?");
     refused(&["help", "nothing"], "there is no help about `nothing`");
+    for (word, meant) in [
+        ("rule", "rules"),
+        ("env", "environment"),
+        ("exit", "exit-codes"),
+        ("exit_codes", "exit-codes"),
+    ] {
+        refused(&["help", word], &format!("did you mean `{meant}`?"));
+    }
+    refused(&["plan", "retry: 3"], "; a clause is given with --with 'retry: 3'");
+    refused(&["classify", "--exit", "1", "--stderr", "early EOF"], "--stderr takes a file");
     refused(&["man", "nothing"], "nothing");
     refused(&["completions", "tcsh"], "bash");
     refused(&["plan", "--preset", "contentoin"], "contention");
@@ -119,11 +129,11 @@ fn every_flag_is_an_option_of_the_clause() {
             "attempts: 3, delay: 1s, backoff: exponential, factor: 1500ms, max_delay: 30s, jitter: full",
         ),
         (
-            &["--min-delay", "1ms", "--max-delay", "5s", "-j", "+50%"],
+            &["--min-delay", "1ms", "--max-delay", "5s", "--jitter", "+50%"],
             "attempts: 3, delay: 1s, backoff: exponential, min_delay: 1ms, max_delay: 5s, jitter: +50%",
         ),
         (
-            &["--max-delay", "none", "-j", "none"],
+            &["--max-delay", "none", "--jitter", "none"],
             "attempts: 3, delay: 1s, backoff: exponential, max_delay: none",
         ),
         (
@@ -139,6 +149,20 @@ fn every_flag_is_an_option_of_the_clause() {
     }
     let timeout = redial(&["plan", "--json", "-t", "2s"]);
     assert_eq!(json(&timeout)["plans"][0]["gives_up_after"]["max_ns"], 9_000_000_000u64);
+}
+
+#[test]
+fn the_letter_j_is_not_jitter_any_more() {
+    for line in [&["plan", "-j", "none"][..], &["plan", "-jnone"], &["run", "-j", "none", "true"]] {
+        let output = redial(line);
+        assert_eq!(output.status.code(), Some(125), "{line:?}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("write --jitter none"), "{line:?}: {said}");
+    }
+    // Whoever means a number of jobs is not told to write what cannot work.
+    for line in [&["run", "-j", "4", "--", "true"][..], &["run", "-j", "--", "true"]] {
+        refused(line, "--jitter takes none, full, equal, 25%");
+    }
 }
 
 #[test]
@@ -245,6 +269,7 @@ fn a_policy_of_a_file_is_found_by_its_name_its_line_or_as_the_default() {
     refused(&["plan", "--policy", "p.yaml#c"], "there is no policy `c`; there are a, b");
     refused(&["plan", "--policy", "s.cst#r"], "s.cst#1, s.cst#2");
     refused(&["plan", "--policy", "absent.yaml"], "cannot read absent.yaml");
+    refused(&["convert", "--to", "clause", "p.yaml#a"], "'--policy p.yaml#a'");
     refused(&["convert", "--to", "clause", "--policy", "all.toml"], "name it");
 }
 
@@ -373,6 +398,109 @@ fn safe_fixes_are_written_back_and_nothing_else() {
     assert_eq!(fs::read_to_string(&path).unwrap(), fixed);
     let files: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(files.len(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn a_fix_changes_no_delay_of_a_policy_that_others_complete() {
+    let text = "policies:\n  base: 'delay: 5s, backoff: exponential'\n  fetch: {extends: base, retry: 3, jitter: full}\n";
+    let folder = folder(&[("p.yaml", text)]);
+    let plans = || {
+        [&["--policy", "p.yaml#fetch"][..], &["--policy", "p.yaml#base", "-n", "4"]].map(|flags| {
+            let arguments = [&["plan", "--json", "--seed", "7"], flags].concat();
+            stdout(&in_folder(folder.path(), &arguments)).to_owned()
+        })
+    };
+    let before = plans();
+    let output = in_folder(folder.path(), &["check", "--fix", "--deny-warnings", "p.yaml"]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+    assert_eq!(fs::read_to_string(folder.path().join("p.yaml")).unwrap(), text);
+    assert_eq!(plans(), before);
+}
+
+#[test]
+fn what_a_policy_lacks_is_told_where_it_is_used_as_it_is() {
+    let folder =
+        folder(&[("p.yaml", "policies: {base: {delay: 5s}}\n"), ("clause", "delay: 5s\n")]);
+    let names = |arguments: &[&str], list: &str| -> Vec<String> {
+        let answer = json(&in_folder(folder.path(), arguments));
+        let found = answer[list][0]["diagnostics"].as_array().unwrap().clone();
+        found.iter().map(|found| found["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let check = ["check", "--format", "json"];
+    let lacks = ["delay-without-retry"];
+    assert_eq!(names(&[&check[..], &["p.yaml"]].concat(), "files"), [""; 0]);
+    assert_eq!(names(&[&check[..], &["clause"]].concat(), "files"), lacks);
+    assert_eq!(names(&[&check[..], &["--with", "delay: 5s"]].concat(), "files"), lacks);
+    let plan = ["plan", "--json", "--policy", "p.yaml"];
+    assert_eq!(names(&plan, "plans"), lacks);
+    assert_eq!(names(&[&plan[..], &["-n", "4"]].concat(), "plans"), [""; 0]);
+    assert_eq!(names(&[&plan[..], &["-b", "linear"]].concat(), "plans").len(), 2);
+    // Who asks for one attempt knows that there is no retry.
+    assert_eq!(names(&[&plan[..], &["-n", "1"]].concat(), "plans"), [""; 0]);
+    assert_eq!(names(&[&plan[..], &["-n", "1", "-d", "1s"]].concat(), "plans"), lacks);
+    assert_eq!(names(&["plan", "--json", "-n", "1"], "plans"), [""; 0]);
+}
+
+#[test]
+fn a_fix_is_promised_only_where_check_applies_it() {
+    let promise = "redial check --fix --with prints it";
+    for (text, applied) in [
+        ("retry: 3, dely: 5s", true),
+        ("retry: 3,", true),
+        ("delay: 5s", false),
+        // It would want a unit then.
+        ("retry: 3, dely: 5", false),
+        // Both are meant to be the same.
+        ("retry: 3, dely: 1s, dealy: 2s", true),
+    ] {
+        let told = redial(&["check", "--with", text]);
+        assert_eq!(stdout(&told).contains(promise), applied, "{text}: {}", stdout(&told));
+        let fixed = redial(&["check", "--fix", "--with", text]);
+        assert_eq!(stdout(&fixed).trim_end() != text, applied, "{text}: {}", stdout(&fixed));
+        assert!(stdout(&told).matches(promise).count() <= 1, "{text}: {}", stdout(&told));
+    }
+    let flags = redial(&["plan", "--backoff", "exp"]);
+    assert!(stderr(&flags).contains("did you mean `exponential`?"), "{}", stderr(&flags));
+    assert!(!stderr(&flags).contains("--fix"), "{}", stderr(&flags));
+}
+
+/// Where the text is decides what there is to do: a file is changed, the rest is printed, and what a
+/// variable says is not within reach.
+#[test]
+fn the_promise_of_a_fix_says_how_to_have_it() {
+    let text = "retry: 3, dely: 5s";
+    let folder = folder(&[("p", text)]);
+    let plan = |arguments: &[&str]| {
+        stderr(&in_folder(folder.path(), &[&["plan"], arguments].concat())).to_owned()
+    };
+    assert!(plan(&["p"]).contains("(redial check --fix does it)"));
+    assert!(plan(&["--with", text]).contains("(redial check --fix --with prints it)"));
+    assert!(!plan(&["p", "--dialect", "clause"]).contains("--fix"), "check would need it too");
+    let input = with_input(&["plan", "-"], text.as_bytes());
+    assert!(stderr(&input).contains("(redial check --fix - prints it)"), "{}", stderr(&input));
+    let fixed = with_input(&["check", "--fix", "-"], text.as_bytes());
+    assert_eq!(stdout(&fixed), "retry: 3, delay: 5s\n");
+    let mut variable = Command::new(env!("CARGO_BIN_EXE_redial"));
+    let variable = variable.arg("plan").env("REDIAL_WITH", text).output().unwrap();
+    assert!(stderr(&variable).contains("this would be right"), "{}", stderr(&variable));
+    assert!(!stderr(&variable).contains("--fix"), "{}", stderr(&variable));
+}
+
+/// A byte order mark takes no column.
+#[test]
+fn columns_do_not_count_a_byte_order_mark() {
+    for (name, text, place) in [
+        ("p", "retry: 3, dely: 5s", "p:1:11"),
+        ("p.yaml", "dely: 5s\nretry: 3", "p.yaml:1:1"),
+        ("p.toml", "dely = '5s'\nretry = 3", "p.toml:1:1"),
+        ("p.json", "{\"dely\": \"5s\", \"retry\": 3}", "p.json:1:2"),
+    ] {
+        for text in [text.to_owned(), format!("\u{feff}{text}")] {
+            let folder = folder(&[(name, &text)]);
+            let told = in_folder(folder.path(), &["check", name]);
+            assert!(stdout(&told).contains(place), "{text:?}: {}", stdout(&told));
+        }
+    }
 }
 
 #[test]
@@ -520,7 +648,8 @@ fn a_full_disk_is_an_error_and_a_closed_pipe_is_not() {
 fn every_verb_has_help_with_examples() {
     let help = redial(&["--help"]);
     assert!(stdout(&help).contains("Examples:"));
-    for verb in ["plan", "check", "explain", "convert", "report", "completions", "man", "help"] {
+    let verbs = ["run", "until", "plan", "check", "explain", "convert", "report", "shared"];
+    for verb in verbs.into_iter().chain(["completions", "man", "help"]) {
         let short = redial(&[verb, "--help"]);
         let long = redial(&["help", verb]);
         for output in [short, long] {
@@ -534,6 +663,15 @@ fn every_verb_has_help_with_examples() {
         let page = redial(&["man", verb]);
         assert!(stdout(&page).contains(".TH"), "{verb}");
     }
+}
+
+/// Nothing is flaky there, and it cuts the look that runs at the deadline.
+#[test]
+fn the_help_of_until_offers_only_what_can_happen() {
+    let help = redial(&["help", "until"]);
+    let help = stdout(&help).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!help.contains("90"), "{help}");
+    assert!(help.contains("run and until cut the one that runs"), "{help}");
 }
 
 /// What the help shows is run too, with files of the names that it uses.
@@ -554,15 +692,17 @@ fn the_examples_of_the_help_work() {
         ("curl.log", "curl: (22) The requested URL returned error: 503\n"),
     ]);
     // Whatever the examples run works here.
-    for program in ["curl", "make", "fetch", "api-call", "upload"] {
+    let programs = ["curl", "make", "fetch", "api-call", "upload"];
+    for program in programs.into_iter().chain(["pg_isready", "test", "kubectl", "backup-is-done"]) {
         let path = folder.path().join(program);
-        fs::write(&path, "#!/bin/sh\nexit 0\n").unwrap();
+        fs::write(&path, "#!/bin/sh\necho Running\n").unwrap();
         fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     let mut ran = 0;
-    let verbs = "--help run plan check explain convert classify report completions man help";
-    for verb in verbs.split(' ') {
+    let verbs =
+        "--help run until plan check explain convert classify report shared completions man";
+    for verb in verbs.split(' ').chain(["help"]) {
         let help = if verb == "--help" { redial(&[verb]) } else { redial(&[verb, "--help"]) };
         let examples = stdout(&help).split_once("Examples:\n").unwrap().1;
         for line in examples.lines().take_while(|line| line.starts_with("  redial ")) {
@@ -588,7 +728,8 @@ fn completions_know_the_verbs_in_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = redial(&["completions", shell]);
         assert_eq!(output.status.code(), Some(0), "{shell}");
-        let mut words = vec!["run", "plan", "check", "convert", "classify", "deny-warnings"];
+        let mut words =
+            vec!["run", "until", "plan", "check", "convert", "classify", "shared", "deny-warnings"];
         if matches!(shell, "bash" | "zsh") {
             words.extend(["cap-erases-jitter", "contention"]);
         }
@@ -618,7 +759,21 @@ fn every_diagnostic_is_explained() {
 
 #[test]
 fn the_reference_and_the_schema_are_printed() {
-    assert!(stdout(&redial(&["help", "policy"])).contains("max_delay"));
+    for (topic, words) in [
+        ("policy", "max_delay"),
+        ("rules", "--retry-on"),
+        ("budget", "floor_per_second"),
+        ("breaker", "recovery_seconds"),
+        ("events", "attempt.end"),
+        ("exit-codes", "128 + n"),
+        ("environment", "REDIAL_POLICY"),
+    ] {
+        let output = redial(&["help", topic]);
+        assert_eq!(output.status.code(), Some(0), "{topic}");
+        assert!(stdout(&output).contains(words), "{topic}");
+        assert!(stdout(&redial(&["help", "--help"])).contains(topic), "{topic}");
+        assert!(stdout(&redial(&["completions", "bash"])).contains(topic), "{topic}");
+    }
     let schema = json(&redial(&["help", "schema"]));
     assert!(schema["$schema"].as_str().unwrap().contains("2020-12"));
 }
@@ -654,4 +809,28 @@ fn a_file_of_rules_is_checked_too() {
     }
     let fixed = fs::read_to_string(folder.path().join("wrong.toml")).unwrap();
     assert_eq!(fixed, "name = 'x'\n[[rule]]\nretry = 'exit:1'\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_argument_that_is_not_utf_8_is_an_error() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let odd = OsStr::from_bytes(b"x\xff");
+    for before in [
+        &["run", "--bogus", "--", "cat"][..],
+        &["check"],
+        &["report"],
+        &["explain"],
+        &["plan", "--with"],
+        &["run", "-s"],
+        &["simulate", "layers", "--trials", "1", "--html"],
+        &[],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_redial"));
+        let output = command.args(before).arg(odd).stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(125), "{before:?}: {said}");
+        assert!(said.starts_with("error: "), "{before:?}: {said}");
+    }
 }

@@ -116,19 +116,22 @@ fn check_tables(page: &str, names: &[&str], table: impl Fn(&str) -> String) {
 
 #[test]
 fn the_tables_of_devices_are_those_that_the_program_measures() {
-    check_tables("CONTENTION.md", &["ballot", "collision", "tuned"], |name| match name {
-        "tuned" => tuned(),
-        model => devices(model),
+    check_tables("CONTENTION.md", &["ballot", "from-refusals", "collision", "tuned"], |name| {
+        match name {
+            "tuned" => tuned(),
+            "from-refusals" => devices("ballot", &["--learning", name]),
+            model => devices(model, &[]),
+        }
     });
 }
 
 /// How often a device commits, and how often all do, under both policies.
-fn devices(model: &str) -> String {
+fn devices(model: &str, more: &[&str]) -> String {
     let clients = CLIENTS.map(|clients| clients.to_string());
     let mut table = format!("| round trip | policy | {} |\n", clients.join(" | "));
     table += &format!("|---|---|{}\n", "---|".repeat(clients.len()));
     for latency in ["1ms", "5ms", "20ms", "50ms", "100ms"] {
-        let text = printed(&[
+        let flags = [
             "simulate",
             "docs/examples/scenarios/proposers.toml",
             "--model",
@@ -140,7 +143,8 @@ fn devices(model: &str) -> String {
             "--trials",
             "2000",
             "--json",
-        ]);
+        ];
+        let text = printed(&[&flags, more].concat());
         let study: Value = serde_json::from_str(&text).unwrap();
         let results = study["results"].as_array().unwrap();
         for (place, policy) in ["old", "new"].iter().enumerate() {

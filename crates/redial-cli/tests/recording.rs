@@ -1,13 +1,19 @@
 //! What somebody sees who sits before `redial run`, on a real terminal; and the recording of it in the documents.
 //!
 //! To record it anew: `TRYCMD=overwrite cargo test -p redial-cli --test recording`.
-#![cfg(target_os = "linux")]
+// On a clock of its own, for which glibc lets a library be preloaded.
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
 
+#[path = "behaviours/clock.rs"]
+#[expect(dead_code, reason = "the other tests need more of it")]
+mod clock;
 #[path = "behaviours/kernel.rs"]
 #[expect(dead_code, reason = "the other tests need more of it")]
 mod kernel;
 #[path = "recording/picture.rs"]
 mod picture;
+#[path = "recording/reflow.rs"]
+mod reflow;
 #[path = "recording/screens.rs"]
 mod screens;
 #[path = "behaviours/stage.rs"]
@@ -21,9 +27,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use self::kernel::{Process, until};
+use self::clock::{on_clock, pass};
+use self::kernel::{FOR_EVER, Process, until};
 use self::screens::{Countdown, Frame, Recorder, Run};
-use self::stage::{PATIENCE, Stage};
+use self::stage::Stage;
 use self::terminal::Terminal;
 use rustix::process::Signal;
 
@@ -38,12 +45,16 @@ exit 7
 ";
 
 /// The command of the recording.
-const SHOWN: &str = "run -n 4 -d 700ms -j none -- ./fetch";
+const SHOWN: &str = "run -n 4 -d 700ms --jitter none -- ./fetch";
 /// A shorter one: one wait, and it gives up.
-const GIVES_UP: &str = "run -n 2 -d 600ms -j none -- ./fetch";
+const GIVES_UP: &str = "run -n 2 -d 600ms --jitter none -- ./fetch";
 
 /// A wait that is just long enough for a countdown.
-const SHORT: &str = "run -n 2 -d 300ms -j none -- ./fetch";
+const SHORT: &str = "run -n 2 -d 300ms --jitter none -- ./fetch";
+
+/// How much time passes with each drawing: half of what passes between two, because one that is seen may be older than
+/// the clock is.
+const A_LITTLE: Duration = Duration::from_millis(50);
 
 /// A folder with the command in it. A file that is open to be written cannot be run: another process writes it.
 fn stage() -> Stage {
@@ -62,25 +73,45 @@ fn start<'s>(
     arguments: &str,
     change: impl FnOnce(&mut Command),
 ) -> Terminal<'s> {
+    start_line(stage, &line(columns, arguments), change)
+}
+
+/// The same, on a clock for which whoever watches lets time pass, drawing by drawing.
+fn start_on_clock<'s>(
+    stage: &'s Stage,
+    columns: u16,
+    arguments: &str,
+    change: impl FnOnce(&mut Command),
+) -> Terminal<'s> {
+    start_line(stage, &on_clock(stage, &line(columns, arguments)), change)
+}
+
+fn line(columns: u16, arguments: &str) -> [String; 3] {
     let script = format!("stty cols {columns} && exec \"$REDIAL\" {arguments}");
-    Terminal::start_with(stage, &["sh", "-c", &script], |command| {
-        change(command.env("REDIAL", REDIAL));
-    })
+    ["sh".to_owned(), "-c".to_owned(), script]
+}
+
+fn start_line<'s>(
+    stage: &'s Stage,
+    line: &[String],
+    change: impl FnOnce(&mut Command),
+) -> Terminal<'s> {
+    Terminal::start_with(stage, line, |command| change(command.env("REDIAL", REDIAL)))
 }
 
 /// All that it shows.
 fn record(columns: u16, arguments: &str, change: impl FnOnce(&mut Command)) -> Recorder {
     let stage = stage();
-    let mut terminal = start(&stage, columns, arguments, change);
+    let mut terminal = start_on_clock(&stage, columns, arguments, change);
     let mut recorder = Recorder::new(columns);
-    recorder.watch(&mut terminal);
+    recorder.watch(&mut terminal, || pass(&stage, A_LITTLE));
     recorder
 }
 
 /// The lines on the screen at the end, and every byte that came to the terminal.
 fn shown(terminal: &mut Terminal<'_>) -> (Vec<String>, String) {
     let mut recorder = Recorder::new(120);
-    recorder.watch(terminal);
+    recorder.watch(terminal, || {});
     (recorder.last().lines(), String::from_utf8(terminal.bytes()).unwrap())
 }
 
@@ -172,16 +203,25 @@ fn the_recording_is_what_a_terminal_shows() {
     let stage = stage();
     let mut recorder = Recorder::new(100);
     recorder.show(format!("\x1b[32m$\x1b[m redial {SHOWN}\r\n").as_bytes());
-    let mut terminal = start(&stage, 100, SHOWN, |command| {
+    let pauses = |command: &mut Command| {
         command.env("PAUSE", "0.3");
-    });
+    };
+    // What is kept has the times that anybody would see.
+    let mut terminal = match is_kept() {
+        true => start(&stage, 100, SHOWN, pauses),
+        false => start_on_clock(&stage, 100, SHOWN, pauses),
+    };
     recorder.begin();
-    recorder.watch(&mut terminal);
+    recorder.watch(&mut terminal, || {
+        if !is_kept() {
+            pass(&stage, A_LITTLE)
+        }
+    });
     let ended = recorder.last();
 
     let lines = normalised_lines(&ended.lines());
     let expected = [
-        "$ redial run -n 4 -d # -j none -- ./fetch",
+        "$ redial run -n 4 -d # --jitter none -- ./fetch",
         "fetch: connection reset by peer",
         "✗ 1/4  exit 7 after # · retrying in # · 3 attempts left",
         "fetch: connection reset by peer",
@@ -207,12 +247,16 @@ fn the_recording_is_what_a_terminal_shows() {
     compare(&recorder.frames);
 }
 
+fn is_kept() -> bool {
+    std::env::var_os("TRYCMD").is_some_and(|mode| mode == "overwrite")
+}
+
 /// The kept picture and this recording show the same, but for the times.
 fn compare(frames: &[Frame]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures/run.svg");
     let drawn = picture::draw(frames, "redial run", &description(frames));
     assert!(drawn.len() < 60_000, "{} bytes", drawn.len());
-    if std::env::var_os("TRYCMD").is_some_and(|mode| mode == "overwrite") {
+    if is_kept() {
         assert!(frames.len() <= 40, "{} frames", frames.len());
         std::fs::write(&path, &drawn).unwrap();
     }
@@ -223,6 +267,24 @@ fn compare(frames: &[Frame]) {
     let kept_steps = steps(picture::read(&kept));
     assert_eq!(kept_steps, recorded, "the picture is out of date: see the top of this file");
     assert_well_formed(&kept);
+    assert_begins_with_its_end(&kept);
+}
+
+/// Where nothing moves yet, the picture shows the run and not an empty prompt: it is so far into its
+/// time that the last screen has begun.
+fn assert_begins_with_its_end(picture: &str) {
+    let (_, rest) = picture.split_once(".f,.typed{animation:").unwrap();
+    let (animation, _) = rest.split_once('}').unwrap();
+    let mut numbers = animation.split([' ', 's', '-']).filter_map(|word| word.parse::<f64>().ok());
+    let (all, begun) = (numbers.next().unwrap(), numbers.next().unwrap_or(0.0));
+    let last = picture.lines().filter_map(|line| {
+        let (_, keys) = line.split_once("100%{visibility:visible}")?;
+        let (before, _) =
+            line[..line.len() - keys.len()].rsplit_once("%{visibility:visible}100%")?;
+        before.rsplit(['}', '{']).next()?.parse::<f64>().ok()
+    });
+    let last = last.fold(0.0, f64::max);
+    assert!(last > 50.0 && begun / all * 100.0 > last, "{begun} of {all} s, {last} %");
 }
 
 fn description(frames: &[Frame]) -> String {
@@ -266,27 +328,66 @@ fn a_narrow_terminal_never_breaks_the_countdown() {
     assert_eq!(ended.cursor.1, 0);
 }
 
-/// Redial is stopped meanwhile, so that nothing is drawn for the old size that comes after the new one.
-fn resized(from: u16, to: u16) -> Recorder {
-    let stage = stage();
-    let mut terminal = start(&stage, from, GIVES_UP, unchanged);
-    let mut recorder = Recorder::new(from);
+/// A terminal whose window changes during the countdown. Redial is stopped meanwhile, so that nothing is drawn for the old
+/// size that comes after the new one; `meanwhile` is told what has come until then.
+fn resized<'s>(
+    stage: &'s Stage,
+    from: u16,
+    to: u16,
+    meanwhile: impl FnOnce(&Terminal<'_>),
+) -> Terminal<'s> {
+    let mut terminal = start_on_clock(stage, from, GIVES_UP, unchanged);
+    terminal.sees("▕").unwrap();
+    pass(stage, Duration::from_millis(120));
     terminal.sees("▕██").unwrap();
     terminal.leader.signal(Signal::STOP);
     let pid = terminal.leader.pid();
-    assert!(until(PATIENCE, || Process::of(pid).unwrap().state == 'T'));
+    assert!(until(FOR_EVER, || Process::of(pid).unwrap().state == 'T'));
     std::thread::sleep(Duration::from_millis(20));
-    recorder.take(&terminal);
-    recorder.resize(to);
+    meanwhile(&terminal);
     terminal.resize(screens::ROWS, to);
     terminal.leader.signal(Signal::CONT);
-    recorder.watch(&mut terminal);
+    terminal
+}
+
+fn recorded_resize(from: u16, to: u16) -> Recorder {
+    let stage = stage();
+    let mut recorder = Recorder::new(from);
+    let mut terminal = resized(&stage, from, to, |terminal| {
+        recorder.take(terminal);
+        recorder.resize(to);
+    });
+    recorder.watch(&mut terminal, || pass(&stage, A_LITTLE));
     recorder
 }
 
 #[test]
+fn a_terminal_that_breaks_its_lines_anew_keeps_nothing_of_the_countdown() {
+    for (from, to) in [(100, 44), (100, 21), (44, 100)] {
+        let stage = stage();
+        let mut screen = reflow::Reflowing::new(from.into());
+        let mut seen = 0;
+        let mut terminal = resized(&stage, from, to, |terminal| {
+            let bytes = terminal.bytes();
+            screen.process(&bytes);
+            seen = bytes.len();
+            screen.resize(to.into());
+        });
+        Recorder::new(to).watch(&mut terminal, || pass(&stage, A_LITTLE));
+        let bytes = terminal.bytes();
+        let rest = String::from_utf8(bytes[seen..].to_vec()).unwrap();
+        for drawn in rest.split_inclusive('\r') {
+            screen.process(drawn.as_bytes());
+            let bars = screen.lines().iter().filter(|line| line.contains('▕')).count();
+            assert!(bars <= 1, "{from} to {to}: {:#?}", screen.lines());
+        }
+        assert_eq!(normalised_lines(&screen.lines()), SIGNS, "{from} to {to}");
+    }
+}
+
+#[test]
 fn a_terminal_that_gets_narrower_keeps_its_countdown_on_one_row() {
-    let recorder = resized(100, 44);
+    let recorder = recorded_resize(100, 44);
     // For a moment, until it is drawn again, the bar may be beyond the edge.
     let wait = countdowns(&recorder.frames).concat();
     assert_counts_down(&wait, 4);
@@ -297,7 +398,7 @@ fn a_terminal_that_gets_narrower_keeps_its_countdown_on_one_row() {
 
 #[test]
 fn a_terminal_that_gets_wider_shows_more_of_the_line() {
-    let recorder = resized(44, 100);
+    let recorder = recorded_resize(44, 100);
     let waits = countdowns(&recorder.frames);
     assert_counts_down(&waits[0], 4);
     assert!(!waits[0][0].about.ends_with("1 attempt left"));
@@ -372,7 +473,17 @@ fn errors_that_go_to_a_file_are_plain_lines() {
 fn progress_always_draws_into_a_file() {
     let stage = stage();
     let arguments = GIVES_UP.replace("run", "run --progress always");
-    let mut terminal = start(&stage, 100, &format!("{arguments} 2>errors"), unchanged);
+    let line = format!("{arguments} 2>errors");
+    let mut terminal = start_on_clock(&stage, 100, &line, unchanged);
+    let mut drawn = 0;
+    assert!(until(FOR_EVER, || {
+        let now = stage.bytes("errors").len();
+        if now > drawn {
+            pass(&stage, A_LITTLE);
+            drawn = now;
+        }
+        !terminal.leader.is_running()
+    }));
     terminal.end().unwrap();
     let errors = stage.text("errors");
     let mut recorder = Recorder::new(100);
@@ -384,7 +495,7 @@ fn progress_always_draws_into_a_file() {
 #[test]
 fn wide_characters_never_break_the_countdown() {
     let name = "./ダウンロードするプログラムの名前はとても長い";
-    let arguments = format!("run -n 2 -d 400ms -j none --retry-on spawn -- {name}");
+    let arguments = format!("run -n 2 -d 400ms --jitter none --retry-on spawn -- {name}");
     let recorder = record(60, &arguments, unchanged);
     assert_counts_down(&countdowns(&recorder.frames).concat(), 2);
     assert_never_breaks(&recorder.frames);
@@ -402,14 +513,14 @@ fn a_terminal_of_no_known_size_shows_what_happened() {
     let stage = stage();
     let mut terminal = start(&stage, 0, SHORT, unchanged);
     let mut recorder = Recorder::new(80);
-    recorder.watch(&mut terminal);
+    recorder.watch(&mut terminal, || {});
     let wait = &countdowns(&recorder.frames)[0];
     assert!(wait[0].about.starts_with("✗ 1/2  exit 7 after"), "{wait:#?}");
 }
 
 #[test]
 fn what_the_command_wrote_last_stays_also_where_it_ended_no_line() {
-    let arguments = "run -n 2 -d 300ms -j none -- sh -c 'printf half; exit 1'";
+    let arguments = "run -n 2 -d 300ms --jitter none -- sh -c 'printf half; exit 1'";
     let lines = normalised_lines(&record(100, arguments, unchanged).last().lines());
     assert_eq!(lines.iter().filter(|line| line.starts_with("half")).count(), 2, "{lines:#?}");
     assert!(lines.iter().any(|line| line.starts_with("✗ 2/2")), "{lines:#?}");

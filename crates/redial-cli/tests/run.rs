@@ -4,9 +4,10 @@
 #![cfg(unix)]
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -20,6 +21,10 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
     command.args(arguments).current_dir(folder).stdin(Stdio::null());
     for name in ["NO_COLOR", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "REDIAL_ATTEMPT"] {
         command.env_remove(name);
+    }
+    // The defaults of whoever runs the tests.
+    for name in ["WITH", "POLICY", "RULES", "EVENTS", "BUDGET"] {
+        command.env_remove(format!("REDIAL_{name}"));
     }
     command
 }
@@ -38,7 +43,7 @@ fn stderr(output: &Output) -> String {
 
 /// Runs a shell script with nothing between its attempts.
 fn script(folder: &Path, flags: &[&str], script: &str) -> Output {
-    let arguments = [&["run", "-d", "1ms", "-j", "none"], flags, &["--", "sh", "-c", script]];
+    let arguments = [&["run", "-d", "1ms", "--jitter", "none"], flags, &["--", "sh", "-c", script]];
     redial(folder, &arguments.concat())
 }
 
@@ -71,6 +76,35 @@ fn a_success_at_once_says_nothing() {
     let output = script(folder.path(), &[], "echo out; echo err >&2");
     assert_eq!(output.status.code(), Some(0));
     assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("out\n", "err\n"));
+}
+
+#[test]
+fn a_failure_brings_up_what_check_would_say_of_the_policy() {
+    let folder = here();
+    let spins = ["run", "--with", "attempts: unlimited"];
+    // Two failures, and a success that ends it.
+    let command = ["sh", "-c", "test $REDIAL_ATTEMPT = 3"];
+    let failing = |flags: &[&str]| {
+        redial(folder.path(), &[&spins[..], flags, &["--"], &command[..]].concat())
+    };
+    let output = failing(&[]);
+    let said = stderr(&output);
+    let warnings: Vec<_> = said.lines().filter(|line| line.contains("warning[")).collect();
+    assert_eq!(
+        warnings,
+        [
+            "redial: warning[unbounded]: unlimited attempts with no limit in time never give up; \
+             add within",
+            "redial: warning[hot-loop]: unlimited attempts with no delay and no deadline spin; \
+             have a delay, or add within",
+        ],
+    );
+    assert!(said.starts_with(warnings[0]), "{said}");
+    assert_eq!(stderr(&failing(&["-q"])), "");
+    let bounded = stderr(&failing(&["--within", "1h"]));
+    assert!(!bounded.contains("warning"), "{bounded}");
+    let succeeding = redial(folder.path(), &[&spins[..], &["--", "true"]].concat());
+    assert_eq!(stderr(&succeeding), "");
 }
 
 #[test]
@@ -194,9 +228,38 @@ fn a_delay_that_the_command_prints_is_slept_exactly_and_bounded() {
 }
 
 #[test]
+fn a_date_that_the_command_prints_is_waited_for() {
+    let folder = here();
+    let from = ["--delay-from", "stderr:/^Retry-After: (.*)$/", "--events", "events"];
+    let date = |from_now: i64| {
+        let now = SystemTime::now();
+        let age = Duration::from_secs(from_now.unsigned_abs());
+        let then = if from_now < 0 { now - age } else { now + age };
+        format!("printf 'Retry-After: {}\\r\\n' >&2; exit 1", httpdate::fmt_http_date(then))
+    };
+    // What is past is no wait: three attempts, whose delays are none.
+    let output = script(folder.path(), &from, &date(-3600));
+    assert!(stderr(&output).contains("retrying in 0s, as it asked"), "{}", stderr(&output));
+    let seen = events(folder.path());
+    let decisions = of_type(&seen, "decision");
+    assert_eq!(decisions.len(), 3);
+    assert_eq!(decisions[0]["delay_ns"], 0);
+    assert_eq!(decisions[0]["delay_source"], "delay-from");
+    // It is bounded as every other, and the deadline is nearer than an hour.
+    let output = script(folder.path(), &from[..2], &date(3600));
+    assert!(stderr(&output).contains("more than --max-retry-after 2min"), "{}", stderr(&output));
+    let far = [&from[..2], &["--max-retry-after", "1d", "--within", "30min"]].concat();
+    let output = script(folder.path(), &far, &date(3600));
+    assert!(stderr(&output).contains("deadline"), "{}", stderr(&output));
+    let output = script(folder.path(), &from[..2], "echo 'Retry-After: Friday' >&2; exit 1");
+    let warning = "`Friday`, which is not a duration, nor an HTTP date";
+    assert!(stderr(&output).contains(warning), "{}", stderr(&output));
+}
+
+#[test]
 fn what_a_run_sleeps_is_what_the_plan_shows() {
     let folder = here();
-    let flags = ["--seed", "42", "-n", "5", "-d", "2ms", "-j", "full"];
+    let flags = ["--seed", "42", "-n", "5", "-d", "2ms", "--jitter", "full"];
     let plan = redial(folder.path(), &[&["plan", "--json"], &flags[..]].concat());
     let plan: Value = serde_json::from_slice(&plan.stdout).unwrap();
     let planned = plan["plans"][0]["delays"].as_array().unwrap();
@@ -402,7 +465,26 @@ fn a_dry_run_shows_everything_and_does_nothing() {
     for part in ["command  sh -c 'touch ran'", "timeout: 3s", "--stop-on exit:2"] {
         assert!(shown.contains(part), "{shown}");
     }
+    assert!(shown.ends_with("events   events\nreport   r.md\n"), "{shown}");
+    let flags = ["--dry-run", "--breaker", "b", "-s", "INT", "--kill-after=1s", "--stderr", "hold"];
+    let more = ["--flaky", "fail", "--exit-codes", "reason"];
+    let shown = script(folder.path(), &[&flags[..], &more].concat(), "touch ran");
+    let last = "breaker  b\n\
+        flags    --stderr hold --signal INT --kill-after 1s --flaky fail --exit-codes reason\n";
+    assert!(stdout(&shown).ends_with(last), "{}", stdout(&shown));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_policy_in_the_place_of_the_command_is_told_where_it_goes() {
+    let folder = here();
+    fs::write(folder.path().join("p.yaml"), "policies: {a: 'retry: 3'}\n").unwrap();
+    for (word, is_told) in [("p.yaml#a", true), ("p.yaml", true), ("absent.yaml#a", false)] {
+        let output = redial(folder.path(), &["run", word, "--", "true"]);
+        assert_eq!(output.status.code(), Some(127), "{word}");
+        let hint = format!("; a policy is named with --policy {word};");
+        assert_eq!(stderr(&output).contains(&hint), is_told, "{}", stderr(&output));
+    }
 }
 
 #[test]
@@ -417,11 +499,98 @@ fn a_report_is_written_in_the_format_of_its_name() {
     let both = ["--report", "a.md", "--report", "b.xml"];
     script(folder.path(), &both, "exit 3");
     assert!(folder.path().join("a.md").exists() && folder.path().join("b.xml").exists());
-    // A place that cannot be written to, but looks as if it could.
+    // A place that cannot be written to, but looks as if it could, is found out before anything runs.
     fs::create_dir(folder.path().join("taken.md")).unwrap();
-    let output = script(folder.path(), &["--report", "taken.md"], "exit 3");
-    assert_eq!(output.status.code(), Some(3));
-    assert!(stderr(&output).contains("cannot write the report taken.md"), "{}", stderr(&output));
+    let output = script(folder.path(), &["--report", "taken.md"], "touch ran; exit 3");
+    assert_eq!(output.status.code(), Some(125));
+    assert!(stderr(&output).contains("taken.md"), "{}", stderr(&output));
+    assert!(!folder.path().join("ran").exists());
+}
+
+/// A failure that opens the breaker ends the run there and then, and takes nothing from the budget.
+#[test]
+fn no_wait_leads_into_a_shared_breaker_that_is_open() {
+    let folder = here();
+    let breaker = r#"{"redial": "breaker", "failures": 2, "recovery_seconds": 3600}"#;
+    fs::write(folder.path().join("breaker"), breaker).unwrap();
+    let budget = r#"{"redial": "budget", "capacity": 3, "deposit": 0, "floor_per_second": 1e-6}"#;
+    fs::write(folder.path().join("budget"), budget).unwrap();
+    let shared = ["--breaker", "breaker", "--budget", "budget", "--events", "events", "-n", "5"];
+    let output = script(folder.path(), &shared, "exit 5");
+    assert_eq!(output.status.code(), Some(5));
+    let said = stderr(&output);
+    let last = said.lines().last().unwrap();
+    assert!(last.starts_with("redial: attempt 2/5: exit 5 after "), "{said}");
+    assert!(last.contains("gave up: the breaker is open for 1h more"), "{said}");
+    let events = events(folder.path());
+    let decisions = of_type(&events, "decision");
+    assert_eq!(decisions.len(), 2, "{events:?}");
+    assert_eq!(decisions[0]["action"], "retry");
+    assert_eq!(
+        (&decisions[1]["action"], &decisions[1]["reason"]),
+        (&"stop".into(), &"breaker-open".into())
+    );
+    let budget = fs::read_to_string(folder.path().join("budget")).unwrap();
+    let budget: Value = serde_json::from_str(&budget).unwrap();
+    let tokens = budget["tokens"].as_f64().unwrap();
+    assert!((2.0..2.1).contains(&tokens), "one retry was paid for, not two: {budget}");
+}
+
+/// The attempt after a wait that outlasts the breaker's recovery is its probe.
+#[test]
+fn a_wait_may_outlast_the_recovery_of_a_shared_breaker() {
+    let folder = here();
+    let breaker = r#"{"redial": "breaker", "failures": 1, "recovery_seconds": 0.0001}"#;
+    fs::write(folder.path().join("breaker"), breaker).unwrap();
+    let flags = ["--breaker", "breaker", "-n", "3"];
+    let output = script(folder.path(), &flags, "test $REDIAL_ATTEMPT -eq 3");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let record = fs::read_to_string(folder.path().join("breaker")).unwrap();
+    assert!(record.contains(r#""state":"closed""#), "{record}");
+}
+
+#[test]
+fn what_another_attempt_would_meet_again_does_not_open_a_shared_breaker() {
+    let folder = here();
+    let breaker = r#"{"redial": "breaker", "failures": 1, "recovery_seconds": 3600}"#;
+    fs::write(folder.path().join("breaker"), breaker).unwrap();
+    let run = |flags: &[&str], command: &[&str], code| {
+        let base = ["run", "-d", "1ms", "--breaker", "breaker"];
+        let output = redial(folder.path(), &[&base[..], flags, &["--"], command].concat());
+        assert_eq!(output.status.code(), Some(code), "{command:?}: {}", stderr(&output));
+        let record = fs::read_to_string(folder.path().join("breaker")).unwrap();
+        assert!(record.contains(r#""state":"closed","failed":0"#), "{command:?}: {record}");
+    };
+    run(&[], &["no-such-command"], 127);
+    run(&["--retry-on", "spawn"], &["no-such-command"], 127);
+    run(&[], &["/dev/null"], 126);
+    run(&["--stop-on", "exit:2"], &["sh", "-c", "exit 2"], 2);
+    run(&["--retry-on", "exit:3"], &["sh", "-c", "exit 2"], 2);
+    run(&[], &["sh", "-c", "echo stop > $REDIAL_CONTROL; exit 2"], 2);
+    let last = ["-n", "1"];
+    run(&last, &["no-such-command"], 127);
+    run(&[&last[..], &["--stop-on", "exit:2"]].concat(), &["sh", "-c", "exit 2"], 2);
+}
+
+#[test]
+fn what_is_not_ready_yet_does_not_open_a_shared_breaker() {
+    let folder = here();
+    let breaker = r#"{"redial": "breaker", "failures": 1, "recovery_seconds": 3600}"#;
+    fs::write(folder.path().join("breaker"), breaker).unwrap();
+    let looks = ["until", "-n", "2", "-d", "1ms", "--breaker", "breaker", "--", "false"];
+    assert_eq!(redial(folder.path(), &looks).status.code(), Some(1));
+    let record = fs::read_to_string(folder.path().join("breaker")).unwrap();
+    assert!(record.contains(r#""state":"closed","failed":0"#), "{record}");
+}
+
+#[test]
+fn what_was_held_comes_out_also_where_a_timeout_kills_at_once() {
+    let folder = here();
+    let hold = ["--output", "hold", "--stderr", "hold", "--kill-after", "0s", "-T", "100ms"];
+    let output = script(folder.path(), &hold, "echo important; echo trouble >&2; sleep 60");
+    assert_eq!(output.status.code(), Some(124));
+    assert_eq!(stdout(&output), "important\n");
+    assert!(stderr(&output).starts_with("trouble\n"), "{}", stderr(&output));
 }
 
 #[test]
@@ -546,8 +715,10 @@ fn the_deadline_cuts_and_stops() {
     let output = script(folder.path(), &["-T", "300ms", "-n", "unlimited"], "sleep 20");
     assert_eq!(output.status.code(), Some(124), "{}", stderr(&output));
     // Between attempts it is the command's own code.
-    let output =
-        redial(folder.path(), &["run", "-T", "5s", "-d", "10s", "-j", "none", "--", "false"]);
+    let output = redial(
+        folder.path(),
+        &["run", "-T", "10s", "-d", "20s", "--jitter", "none", "--", "false"],
+    );
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("deadline"), "{}", stderr(&output));
 }
@@ -590,20 +761,27 @@ fn classify_says_what_run_would_do() {
     }
 }
 
-/// Started with nobody who reads what it prints, and ended by TERM: how long that took.
-fn ended_unread(folder: &Path, arguments: &[&str], ready: impl Fn() -> bool) -> Duration {
-    use std::os::unix::process::ExitStatusExt;
+/// Started with nobody who reads what it prints, and sent a signal when it is ready: its end.
+fn signalled(
+    folder: &Path,
+    arguments: &[&str],
+    signal: &str,
+    ready: impl Fn() -> bool,
+) -> ExitStatus {
     let mut command = command(folder, arguments);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     while !ready() {
         std::thread::sleep(Duration::from_millis(20));
     }
     let pid = child.id().to_string();
-    let told = Instant::now();
-    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-    let status = child.wait().unwrap();
+    assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+    child.wait().unwrap()
+}
+
+#[track_caller]
+fn ends_unread(folder: &Path, arguments: &[&str], ready: impl Fn() -> bool) {
+    let status = signalled(folder, arguments, "TERM", ready);
     assert_eq!(status.signal(), Some(15), "{arguments:?}: {status}");
-    told.elapsed()
 }
 
 #[test]
@@ -613,33 +791,28 @@ fn who_does_not_read_does_not_keep_redial_from_ending() {
     // What was held is coming out; half of it is no success.
     let held = ["run", "--kill-after", "300ms", "--output", "hold", "--events", "events", "--"];
     let held = [&held[..], &["head", "-c", "3000000", "/dev/zero"]].concat();
-    let took = ended_unread(folder.path(), &held, || lines().contains("attempt.end"));
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    ends_unread(folder.path(), &held, || lines().contains("attempt.end"));
     assert!(lines().contains("cancelled"), "{}", lines());
     // redial's own lines.
     let _ = fs::remove_file(folder.path().join("events"));
     let own =
         ["run", "-n", "unlimited", "-d", "0s", "-b", "fixed", "--events", "events", "--", "false"];
-    let took = ended_unread(folder.path(), &own, || lines().lines().count() > 4000);
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    ends_unread(folder.path(), &own, || lines().lines().count() > 4000);
     // Its events, on standard output.
     let to_stdout = ["run", "-q", "-n", "unlimited", "-d", "0s", "-b", "fixed", "--events", "-"];
     let count = "echo . >> count; exit 1";
     let to_stdout = [&to_stdout[..], &["--", "sh", "-c", count]].concat();
     let counted = || fs::metadata(folder.path().join("count")).map_or(0, |file| file.len());
-    let took = ended_unread(folder.path(), &to_stdout, || counted() > 2000);
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    ends_unread(folder.path(), &to_stdout, || counted() > 2000);
 }
 
 #[test]
 fn an_alarm_ends_the_command_too() {
     let folder = here();
-    let program = env!("CARGO_BIN_EXE_redial");
-    let arguments =
-        ["-s", "ALRM", "0.5", program, "run", "--", "sh", "-c", "echo $$ > pid; exec sleep 60"];
-    let status =
-        Command::new("timeout").args(arguments).current_dir(folder.path()).status().unwrap();
-    assert_eq!(status.code(), Some(124));
+    let script = "echo $$ > new; mv new pid; exec sleep 9998";
+    let run = ["run", "--", "sh", "-c", script];
+    let status = signalled(folder.path(), &run, "ALRM", || folder.path().join("pid").exists());
+    assert_eq!(status.signal(), Some(14), "{status}");
     let pid = fs::read_to_string(folder.path().join("pid")).unwrap();
     let alive =
         Command::new("kill").args(["-0", pid.trim()]).stderr(Stdio::null()).status().unwrap();
@@ -684,4 +857,245 @@ fn a_long_line_of_delays_takes_no_longer_than_it_should() {
     let asked = ["classify", "--exit", "1", "--stderr", "log", "--delay-from", pattern, "--json"];
     let answer: Value = serde_json::from_slice(&redial(folder.path(), &asked).stdout).unwrap();
     assert_eq!(answer["delay_ns"], 7_000_000_000u64);
+}
+
+/// What `redial: attempt …` lines say of the times is not compared.
+fn without_times(said: &str) -> String {
+    let lines = said.lines().map(|line| match line.split_once(" after ") {
+        Some((before, after)) => {
+            let rest = after.split_once("; ").map_or("", |(_, rest)| rest);
+            format!("{before}; {}\n", rest.split("; ").next().unwrap_or_default())
+        }
+        None => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+#[test]
+fn held_errors_come_out_only_if_all_attempts_fail() {
+    let folder = here();
+    let says = "echo err $REDIAL_ATTEMPT >&2; test $REDIAL_ATTEMPT = 3";
+    let output = script(folder.path(), &["--stderr", "hold"], says);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(stderr(&output), "err 3\n");
+    let output = script(folder.path(), &["--stderr", "hold", "-n", "2"], says);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        without_times(&stderr(&output)),
+        "err 1\n\
+         redial: attempt 1/2: exit 1; retrying in 1ms\n\
+         err 2\n\
+         redial: attempt 2/2: exit 1; gave up: all attempts are spent\n"
+    );
+    // Also where a rule stops it, or it says nothing itself, or redial says nothing.
+    let stops = ["--stderr", "hold", "--stop-on", "exit:2"];
+    let output = script(folder.path(), &stops, "printf unfinished >&2; exit $REDIAL_ATTEMPT");
+    assert_eq!(
+        without_times(&stderr(&output)).replace("unfinishedredial", "unfinished\nredial"),
+        "unfinished\n\
+         redial: attempt 1/3: exit 1; retrying in 1ms\n\
+         unfinished\n\
+         redial: attempt 2/3: exit 2; not retried: --stop-on exit:2\n"
+    );
+    let output =
+        script(folder.path(), &["--stderr", "hold", "-q"], "echo $REDIAL_ATTEMPT >&2; false");
+    assert_eq!(stderr(&output), "1\n2\n3\n");
+    // What could not be started is told with what was before it.
+    fs::write(folder.path().join("once"), "#!/bin/sh\necho gone >&2; rm once; exit 1\n").unwrap();
+    let chmod = Command::new("chmod").args(["+x", "once"]).current_dir(folder.path()).status();
+    assert!(chmod.unwrap().success());
+    let output = redial(folder.path(), &["run", "-d", "1ms", "--stderr", "hold", "--", "./once"]);
+    assert_eq!(output.status.code(), Some(127));
+    let said = stderr(&output);
+    assert!(said.starts_with("gone\nredial: attempt 1/3: exit 1"), "{said}");
+    assert!(said.contains("attempt 2/3: ./once: not found"), "{said}");
+}
+
+#[test]
+fn held_errors_of_a_success_say_nothing_of_flakiness_unless_that_is_asked_for() {
+    let folder = here();
+    let says = "echo err $REDIAL_ATTEMPT >&2; test $REDIAL_ATTEMPT = 2";
+    for (flaky, code, words) in [("warn", 0, "is flaky"), ("fail", 1, "by --flaky fail")] {
+        let output = script(folder.path(), &["--stderr", "hold", "--flaky", flaky], says);
+        assert_eq!(output.status.code(), Some(code));
+        let said = stderr(&output);
+        assert!(said.starts_with("err 2\n") && said.contains(words), "{said}");
+        assert!(!said.contains("err 1"), "{said}");
+    }
+    let held = ["run", "-d", "1ms", "--stderr", "hold", "--", "sh", "-c", says];
+    let mut command = command(folder.path(), &held);
+    let output = command.env("GITHUB_ACTIONS", "true").output().unwrap();
+    assert_eq!(stderr(&output), "err 2\n");
+}
+
+#[test]
+fn a_pattern_that_would_hold_up_the_command_is_named_once() {
+    let folder = here();
+    let pattern = r"a[ab]{20}[^ab\n][ab]";
+    let rule = format!("stdout:/{pattern}/");
+    let flags = ["-n", "2", "--stop-on", &rule, "--stop-on", "stdout:/x/", "--events", "events"];
+    let says = r#"awk 'BEGIN { srand(1); for (line = 0; line < 4000; line++) { text = ""
+        for (at = 0; at < 99; at++) text = text (rand() < .5 ? "a" : "b"); print text } }'; exit 4"#;
+    let output = script(folder.path(), &flags, says);
+    assert_eq!(output.status.code(), Some(4));
+    assert_eq!(output.stdout.len(), 2 * 4000 * 100);
+    let said = stderr(&output);
+    assert_eq!(said.matches(&format!("looking for {pattern} would hold up")).count(), 1, "{said}");
+    let events = events(folder.path());
+    for end in of_type(&events, "attempt.end") {
+        assert_eq!(end["partly_watched"], serde_json::json!([pattern]));
+    }
+    let output = script(folder.path(), &["--stop-on", &rule, "--events", "other"], "exit 4");
+    assert!(!stderr(&output).contains("hold up"));
+    let text = std::fs::read_to_string(folder.path().join("other")).unwrap();
+    assert!(text.contains(r#""partly_watched":null"#), "{text}");
+}
+
+#[test]
+fn held_errors_are_watched_and_go_with_held_output() {
+    let folder = here();
+    let flags = ["--stderr", "hold", "--output", "hold", "--stop-on", "stderr:/err 2/"];
+    let says = "echo err $REDIAL_ATTEMPT >&2; echo out $REDIAL_ATTEMPT; exit 4";
+    let output = script(folder.path(), &[&flags[..], &["--events", "events"]].concat(), says);
+    assert_eq!(output.status.code(), Some(4));
+    assert_eq!(stdout(&output), "out 2\n");
+    let said = stderr(&output);
+    assert!(said.starts_with("err 1\nredial: attempt 1/3"), "{said}");
+    assert!(said.contains("\nerr 2\nredial: attempt 2/3: exit 4"), "{said}");
+    let events = events(folder.path());
+    assert_eq!(of_type(&events, "attempt.end")[0]["stderr_tail"], "err 1\n");
+}
+
+#[test]
+fn held_errors_of_any_size_take_little_memory_and_a_full_disk_is_no_success() {
+    let folder = here();
+    let line = "0123456789abcde\n";
+    let writes = "yes 0123456789abcde | head -c 5000000 >&2
+grep VmHWM /proc/$PPID/status >memory; exit 1";
+    let output = script(folder.path(), &["--stderr", "hold", "-q"], writes);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output) == line.repeat(3 * 5_000_000 / line.len()), "not what was written");
+    if let Ok(memory) = fs::read_to_string(folder.path().join("memory"))
+        && let Some(kilobytes) = memory.split_whitespace().nth(1)
+    {
+        let kilobytes: u64 = kilobytes.parse().unwrap();
+        assert!(kilobytes < 20_000, "{memory}");
+    }
+    // A folder in which nobody can make a file.
+    let held = ["run", "-d", "1ms", "--stderr", "hold", "--", "sh", "-c", writes];
+    let output = command(folder.path(), &held).env("TMPDIR", "/proc").output().unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    assert!(stderr(&output).contains("standard error cannot be held"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_found_before_anything_runs() {
+    // Nobody makes a file there, root included.
+    refused(&["--report", "/proc/report.json"], &["--report: cannot write /proc/report.json: "]);
+    refused(&["--report", "/proc/version.md"], &["--report: cannot write /proc/version.md: "]);
+    let folder = here();
+    let output =
+        |report: &str| redial(folder.path(), &["run", "--report", report, "--", "touch", "ran"]);
+    fs::create_dir(folder.path().join("folder.json")).unwrap();
+    std::os::unix::fs::symlink("/proc/nothing.json", folder.path().join("link.json")).unwrap();
+    for report in ["folder.json", "link.json"] {
+        let output = output(report);
+        assert_eq!(output.status.code(), Some(125), "{report}: {}", stderr(&output));
+        assert!(stderr(&output).contains("--report: cannot write"), "{}", stderr(&output));
+        assert!(!folder.path().join("ran").exists(), "{report}");
+    }
+    // Looking leaves nothing behind, and what was there stays until the new report is.
+    std::os::unix::fs::symlink("new.json", folder.path().join("to-new.json")).unwrap();
+    assert_eq!(output("to-new.json").status.code(), Some(0));
+    assert!(folder.path().join("to-new.json").is_symlink());
+    let mut names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["folder.json", "link.json", "new.json", "ran", "to-new.json"]);
+}
+
+/// A library that shows another time of day to whoever loads it before the system's.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const OTHER_CLOCK: &str = r#"
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *time) {
+  int result = syscall(SYS_clock_gettime, clock, time);
+  if (clock == CLOCK_REALTIME) time->tv_sec = atoll(getenv("SECONDS_SINCE_1970"));
+  return result;
+}
+"#;
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn a_command_runs_whatever_the_time_of_day() {
+    let folder = here();
+    fs::write(folder.path().join("clock.c"), OTHER_CLOCK).unwrap();
+    // What links this test compiles the library.
+    let compiled = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o", "clock.so", "clock.c"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(compiled.status.success(), "{}", stderr(&compiled));
+    for (seconds, ts) in [
+        ("-315619200", "1960-01-01T00:00:00."),
+        ("-99999999999", "0000-01-01T00:00:00."),
+        ("253402300800", "9999-12-31T23:59:59."),
+        ("9223372036854775807", "9999-12-31T23:59:59."),
+    ] {
+        let shared = ["--budget", "budget", "--breaker", "breaker", "--report", "report.json"];
+        let flags = [&["run", "-n", "2", "-d", "1ms", "--events", "events"], &shared[..]].concat();
+        let output = command(folder.path(), &[&flags[..], &["--", "false"]].concat())
+            .env("LD_PRELOAD", folder.path().join("clock.so"))
+            .env("SECONDS_SINCE_1970", seconds)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{seconds}: {}", stderr(&output));
+        let events = events(folder.path());
+        let start = of_type(&events, "run.start");
+        assert!(start[0]["ts"].as_str().unwrap().starts_with(ts), "{seconds}: {start:?}");
+        assert_eq!(of_type(&events, "attempt.end").len(), 2, "{seconds}");
+        for name in ["events", "budget", "breaker", "report.json"] {
+            fs::remove_file(folder.path().join(name)).unwrap();
+        }
+    }
+}
+
+/// What `redial help events` says of each type: the first column of the table under its heading.
+fn fields_of_the_help() -> Vec<(String, String)> {
+    let page = include_str!("../src/help/events.md");
+    let mut fields = Vec::new();
+    for section in page.split("\n## ").skip(1) {
+        let (kind, text) = section.split_once('\n').unwrap();
+        let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        fields.extend(rows.map(|(field, _)| (kind.to_owned(), field.to_owned())));
+    }
+    fields.sort();
+    fields
+}
+
+#[test]
+fn the_help_has_every_field_of_every_event() {
+    let folder = here();
+    script(folder.path(), &["-n", "2", "--events", "events"], "exit 7");
+    // The command signals redial, which waits for it and then dies of the signal.
+    let signals = "trap 'exit 3' TERM; kill -TERM $PPID; while :; do sleep 0.01; done";
+    script(folder.path(), &["--events", "events"], signals);
+    let everywhere = ["v", "run", "t", "type"];
+    let mut fields: Vec<_> = events(folder.path())
+        .iter()
+        .flat_map(|event| {
+            let kind = event["type"].as_str().unwrap().to_owned();
+            let keys = event.as_object().unwrap().keys();
+            let keys = keys.filter(|key| !everywhere.contains(&key.as_str()));
+            keys.map(|key| (kind.clone(), key.clone())).collect::<Vec<_>>()
+        })
+        .collect();
+    fields.sort();
+    fields.dedup();
+    assert_eq!(fields, fields_of_the_help());
 }

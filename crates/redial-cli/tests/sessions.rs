@@ -16,8 +16,11 @@ fn root() -> PathBuf {
 #[test]
 fn the_sessions_go_as_the_documents_say() {
     let overwrite = std::env::var_os("TRYCMD").is_some_and(|mode| mode == "overwrite");
-    for document in ["README.md", "docs/RUNNING.md"] {
-        let path = root().join(document);
+    let topics = ["budget", "breaker", "events", "exit-codes", "environment"];
+    let topics = topics.map(|topic| format!("crates/redial-cli/src/help/{topic}.md"));
+    let documents = ["README.md", "docs/RUNNING.md"].map(str::to_owned);
+    for document in documents.into_iter().chain(topics) {
+        let path = root().join(&document);
         let text = std::fs::read_to_string(&path).unwrap();
         // As in the repository, where whatever a session writes goes nowhere.
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What words become: a point of a range, an exponential wait, a normal spread.
+//! Random variates from random words: uniform, exponential and normal.
 //!
 //! All are bit for bit the same on every platform that computes in IEEE 754 doubles: nothing here
 //! calls the platform's mathematics.

@@ -5,32 +5,36 @@ mod collision;
 mod crowd;
 mod latency;
 mod occ;
+mod results;
 
 use std::time::Duration;
 
 use redial_core::{Policy, Schedule, SplitMix64};
 
 pub use self::latency::Latency;
+pub use self::results::{Comparison, Results, Trial};
 
 use self::ballot::Ballot;
 use self::collision::Collision;
 use self::crowd::{Crowd, Tally};
 use self::occ::Occ;
-use crate::chance::{trial_seed, uniform};
+use crate::chance::uniform;
 use crate::digest::Digest;
-use crate::engine::{Engine, Model};
+use crate::engine::{self, Engine};
 use crate::experiment::{Experiment, experiment_settings};
 use crate::invalid::Invalid;
-use crate::results::{Run, Trial};
+use crate::run::Run;
+use crate::scenario::Scenario;
 
 /// What decides between the clients.
 ///
 /// ```
-/// use redial_sim::{Contention, Rules};
-/// assert_eq!(Contention::ballot(5).rules(), Rules::Ballot);
+/// use redial_sim::Contention;
+/// use redial_sim::contention::Model;
+/// assert_eq!(Contention::ballot(5).model, Model::Ballot);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Rules {
+pub enum Model {
     /// Optimistic concurrency control: see [`Contention::occ`].
     Occ,
     /// Overlapping proposals destroy each other: see [`Contention::collision`].
@@ -39,13 +43,40 @@ pub enum Rules {
     Ballot,
 }
 
+/// How the clients of [`Contention::ballot`] learn which epoch is open.
+///
+/// ```
+/// use redial_core::{Policy, policy};
+/// use redial_sim::Contention;
+/// use redial_sim::contention::Learning;
+///
+/// // The second of two proposals that are far apart: has it heard of the first?
+/// const ONCE: Policy = policy!("attempts: 1");
+/// let apart = Contention::ballot(2).start_spread(core::time::Duration::from_secs(3600)).trials(50);
+/// let told = apart.run(&ONCE)?.results().unwrap();
+/// assert!(told.all_committed.mean > 0.95);
+/// let refused = apart.learning(Learning::FromRefusals).run(&ONCE)?.results().unwrap();
+/// assert_eq!(refused.all_committed.mean, 0.0);
+/// # Ok::<(), redial_sim::Invalid>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Learning {
+    /// A client knows the open epoch whenever it starts a proposal: somebody tells it what was
+    /// chosen, at no cost and without delay.
+    AtStart,
+    /// A client knows the first epoch, and after that what the last refusal of its own named. So a
+    /// choice that it has not heard of costs it an attempt.
+    FromRefusals,
+}
+
 /// A crowd of clients, each of which wants to change one thing once, retries by a policy, and
 /// leaves when it has succeeded or given up.
 ///
 /// ```
 /// use core::time::Duration;
 /// use redial_core::Policy;
-/// use redial_sim::{Contention, Latency};
+/// use redial_sim::Contention;
+/// use redial_sim::contention::Latency;
 ///
 /// // Does the policy for contention serve five devices at a round trip of 20 ms?
 /// let scenario = Contention::collision(5).latency(Latency::millis(20, 4)).trials(2000);
@@ -53,13 +84,20 @@ pub enum Rules {
 /// assert!((results.committed.mean - 0.27).abs() < 0.02); // no: one in four
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use = "a scenario does nothing until it is run"]
+#[non_exhaustive]
 pub struct Contention {
-    rules: Rules,
-    clients: u32,
-    latency: Latency,
-    start_spread: Duration,
+    /// What decides between the clients.
+    pub model: Model,
+    /// How many clients there are.
+    pub clients: u32,
+    /// How long messages take.
+    pub latency: Latency,
+    /// Within which time clients start.
+    pub start_spread: Duration,
+    /// How clients of [`Model::Ballot`] learn which epoch is open.
+    pub learning: Learning,
     experiment: Experiment,
 }
 
@@ -78,7 +116,7 @@ impl Contention {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn occ(clients: u32) -> Self {
-        Self::new(Rules::Occ, clients, Latency::millis(10, 2))
+        Self::new(Model::Occ, clients, Latency::around(Duration::from_millis(10)))
     }
 
     /// The harshest case: a proposal takes two round trips, and two proposals that overlap destroy
@@ -96,7 +134,7 @@ impl Contention {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn collision(clients: u32) -> Self {
-        Self::new(Rules::Collision, clients, Latency::millis(20, 4))
+        Self::new(Model::Collision, clients, Latency::around(Duration::from_millis(20)))
     }
 
     /// One acceptor of a consensus protocol in the manner of Paxos. A proposal is a prepare, which
@@ -104,9 +142,10 @@ impl Contention {
     /// above the promised one; and an accept, which arrives a round trip later and is chosen if its
     /// ballot is still the promised one. A refusal names the promised ballot, and the client's next
     /// number is one above that one's. A choice opens the next epoch, in which no ballot is
-    /// promised, numbers start again from 1, and proposals of the last one are refused. Clients know
-    /// the epoch in which they start a proposal. The [`latency`](Self::latency) is as for
-    /// [`collision`](Self::collision).
+    /// promised, numbers start again from 1, and proposals of the last one are refused. Clients
+    /// know the epoch in which they start a proposal, unless [`learning`](Self::learning) says
+    /// otherwise. The [`latency`](Self::latency) is as for [`collision`](Self::collision): one draw
+    /// for both messages of a proposal and their replies.
     ///
     /// ```
     /// use redial_core::{Policy, policy};
@@ -118,15 +157,16 @@ impl Contention {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn ballot(clients: u32) -> Self {
-        Self::new(Rules::Ballot, clients, Latency::millis(20, 4))
+        Self::new(Model::Ballot, clients, Latency::around(Duration::from_millis(20)))
     }
 
-    const fn new(rules: Rules, clients: u32, latency: Latency) -> Self {
+    const fn new(model: Model, clients: u32, latency: Latency) -> Self {
         Self {
-            rules,
+            model,
             clients,
             latency,
             start_spread: Duration::ZERO,
+            learning: Learning::AtStart,
             experiment: Experiment::new(500),
         }
     }
@@ -134,7 +174,7 @@ impl Contention {
     /// How long messages take: one hop for `occ`, a round trip for the others.
     ///
     /// ```
-    /// # use redial_core::Policy; use redial_sim::{Contention, Latency};
+    /// # use redial_core::Policy; use redial_sim::Contention; use redial_sim::contention::Latency;
     /// let far = Contention::occ(1).latency(Latency::millis(100, 0));
     /// assert_eq!(far.run(&Policy::DEFAULT)?.results().unwrap().time_ms.mean, 400.0);
     /// # Ok::<(), redial_sim::Invalid>(())
@@ -157,85 +197,40 @@ impl Contention {
         self
     }
 
-    experiment_settings!("Contention::occ(5)");
-
-    /// What decides between the clients.
+    /// How clients of [`ballot`](Self::ballot) learn which epoch is open; nothing to the others.
     ///
     /// ```
-    /// use redial_sim::{Contention, Rules};
-    /// assert_eq!(Contention::occ(5).rules(), Rules::Occ);
-    /// ```
-    pub const fn rules(&self) -> Rules {
-        self.rules
-    }
-
-    /// How many clients there are.
-    ///
-    /// ```
-    /// assert_eq!(redial_sim::Contention::occ(5).clients(), 5);
-    /// ```
-    pub const fn clients(&self) -> u32 {
-        self.clients
-    }
-
-    pub(crate) const fn experiment(&self) -> &Experiment {
-        &self.experiment
-    }
-
-    pub(crate) const fn latency_mean(&self) -> Duration {
-        self.latency.mean
-    }
-
-    /// The same with so many clients.
-    pub(crate) const fn of(self, clients: u32) -> Self {
-        Self { clients, ..self }
-    }
-
-    /// Whether trial *i* of both has the same crowd in it.
-    pub(crate) fn same_draws(&self, other: &Self) -> bool {
-        let crowd = |one: &Self| (one.rules, one.clients, one.latency, one.start_spread);
-        crowd(self) == crowd(other) && self.experiment.same_draws(&other.experiment)
-    }
-
-    /// Runs all trials under `policy`, which decides through [`redial_core::Call`] as it does
-    /// everywhere.
-    ///
-    /// ```
-    /// use core::time::Duration;
-    /// use redial_core::Backoff;
+    /// use redial_core::Policy;
     /// use redial_sim::Contention;
+    /// use redial_sim::contention::{Latency, Learning};
     ///
-    /// let policy = Backoff::from_fn(|n| Duration::from_millis(7 * u64::from(n))).full_jitter();
-    /// let run = Contention::occ(10).trials(20).run(&policy.attempts(50))?;
-    /// assert!(run.results().is_ok());
+    /// let near = Contention::ballot(10).latency(Latency::millis(1, 0));
+    /// let told = near.run(&Policy::CONTENTION)?.results().unwrap();
+    /// let refused = near.learning(Learning::FromRefusals).run(&Policy::CONTENTION)?;
+    /// assert_eq!(told.committed.mean, 1.0);
+    /// assert!(refused.results().unwrap().committed.mean < 0.9);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// No clients, trials or threads, or too many of them.
-    pub fn run<S: Schedule + Sync>(&self, policy: &Policy<S>) -> Result<Run, Invalid> {
-        let engine = Engine::new(self.clients, self.experiment.bounds)?;
-        self.experiment.check()?;
-        let engine = engine.watch(self.experiment.watch);
-        let trials = match self.rules {
-            Rules::Occ => self.run_as(engine, || Occ::new(policy, self.latency)),
-            Rules::Collision => self.run_as(engine, || Collision::new(policy, self.latency)),
-            Rules::Ballot => self.run_as(engine, || Ballot::new(policy, self.latency)),
-        };
-        Ok(Run::new(*self, trials))
+    pub const fn learning(mut self, learning: Learning) -> Self {
+        self.learning = learning;
+        self
     }
 
-    fn run_as<M: Contest>(&self, engine: Engine, model: impl Fn() -> M + Sync) -> Vec<Trial> {
+    experiment_settings!("Contention::occ(5)");
+
+    fn run_as<M: Contest>(
+        &self,
+        engine: &Engine,
+        model: impl Fn() -> M + Sync,
+    ) -> Result<Vec<Trial>, Invalid> {
         self.experiment.run(
             || (engine.clone(), model()),
             |(engine, model), index| self.trial(engine, model, index),
-            |trial| trial.ended,
         )
     }
 
     fn trial(&self, engine: &mut Engine, model: &mut impl Contest, index: u32) -> Trial {
-        let mut seeds = SplitMix64::new(trial_seed(self.experiment.seed, index.into()));
+        let mut seeds = self.experiment.seeds(index);
         let spread = u64::try_from(self.start_spread.as_nanos()).unwrap_or(u64::MAX);
         model.clear(&mut seeds);
         let mut digest = Digest::new();
@@ -253,13 +248,51 @@ impl Contention {
         let Tally { calls, attempts, committed, gave_up, last_known } = *model.tally();
         // A trial that was cut has got as far as its last event.
         let nanos = if run.ended.is_complete() { last_known } else { run.last_tick };
-        let events = run.events;
-        Trial { ended: run.ended, calls, attempts, committed, gave_up, nanos, events, digest }
+        let (ended, clients, events) = (run.ended, self.clients, run.events);
+        Trial { ended, clients, calls, attempts, committed, gave_up, nanos, events, digest }
+    }
+}
+
+impl Scenario for Contention {
+    type Trial = Trial;
+    type Results = Results;
+    type Comparison = Comparison;
+
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
+    fn with_experiment(self, experiment: Experiment) -> Self {
+        Self { experiment, ..self }
+    }
+
+    fn is_comparable(&self, other: &Self) -> bool {
+        *self == Self { experiment: self.experiment, ..*other }
+    }
+
+    fn simulate<S: Schedule + Sync>(&self, policy: &Policy<S>) -> Result<Vec<Trial>, Invalid> {
+        let engine = Engine::new(self.clients, self.experiment.bounds)?;
+        let engine = &engine.watch(self.experiment.watch);
+        match self.model {
+            Model::Occ => self.run_as(engine, || Occ::new(policy, self.latency)),
+            Model::Collision => self.run_as(engine, || Collision::new(policy, self.latency)),
+            Model::Ballot => {
+                self.run_as(engine, || Ballot::new(policy, self.latency, self.learning))
+            }
+        }
+    }
+
+    fn results(run: &Run<Self>) -> Results {
+        Results::of(run)
+    }
+
+    fn compare(ours: &Run<Self>, theirs: &Run<Self>) -> Comparison {
+        Comparison::of(ours, theirs)
     }
 }
 
 /// A model of contention, to be used for one trial after another.
-trait Contest: Model {
+trait Contest: engine::Model {
     /// Back to the beginning, without clients.
     fn clear(&mut self, seeds: &mut SplitMix64);
 

@@ -38,7 +38,7 @@ impl Digest {
     #[inline]
     pub const fn add(&mut self, word: u64) {
         let product = (self.0 ^ word) as u128 * 0xa076_1d64_78bd_642f;
-        // The sum keeps a state of zero from swallowing what follows.
+        // Without the addition, a state of zero would stay zero whatever word follows.
         self.0 = ((product as u64) ^ (product >> 64) as u64).wrapping_add(0xe703_7ed1_a0b4_28db);
     }
 

@@ -1,8 +1,9 @@
-//! The engine: one pending event per client, the earliest first.
+//! The discrete-event engine: a binary heap with one pending event per client, the earliest first.
 //!
-//! An event is one 64-bit key, its time above its client, so that ordering two events is comparing
-//! two numbers, and equal times are ordered by client. What happens next to a client takes the
-//! place of what just happened to it at the top of the heap. Nothing is allocated per event.
+//! An event is one 64-bit key: the tick in the high bits, the client's number in the low ones. So
+//! comparing two events is comparing two integers, and events at the same tick are ordered by
+//! client. A client's next event replaces the one at the top of the heap (`PeekMut`), which is one
+//! sift instead of a pop and a push. Nothing is allocated per event.
 
 mod open;
 
@@ -72,11 +73,12 @@ pub struct Event {
 pub struct Bounds {
     /// Events of one run.
     pub events: u64,
-    /// The last tick at which an event may happen. Of the 64 bits of a key, the clients' numbers
-    /// take what they need; where what is left is less than this, that is the bound.
+    /// The last tick at which an event may happen. A tick has to fit in the bits of the 64-bit key
+    /// that the clients' numbers leave; where this is more, the largest tick that fits is the
+    /// bound.
     pub ticks: u64,
-    /// Clients, each of which has one pending event at most, and so the memory of a run. At most
-    /// 16777216.
+    /// Clients, at most 16777216. Each has one pending event at most, so this bounds the memory of
+    /// a run, too.
     pub clients: u32,
 }
 
@@ -164,8 +166,7 @@ pub struct Engine {
     watch: Option<&'static Watch>,
 }
 
-/// How many events there may be between two looks at whether the run was stopped: a millisecond's,
-/// or ten.
+/// The watch's atomic is read once in so many events, which take 1 to 10 ms.
 const UNWATCHED: u64 = 1 << 16;
 
 impl Engine {

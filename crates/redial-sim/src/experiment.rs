@@ -1,17 +1,47 @@
-//! How often a scenario is tried, on what, and from which chance: the same for all scenarios.
+//! How often a scenario is tried, on what, and from which seed: the same for all scenarios.
 
+use redial_core::SplitMix64;
+
+use crate::chance::trial_seed;
 use crate::engine::{Bounds, Ended};
 use crate::invalid::Invalid;
+use crate::scenario::Trial;
 use crate::trials;
 use crate::watch::Watch;
 
+/// How often a scenario is tried, on what, and from which seed.
+///
+/// ```
+/// use redial_core::Policy;
+/// use redial_sim::{Experiment, Scenario, Wave};
+///
+/// let wave = Wave::new(5);
+/// let usual = *wave.experiment();
+/// let run = wave.with_experiment(Experiment { trials: 3, seed: 7, ..usual }).run(&Policy::DEFAULT)?;
+/// assert_eq!(run.trials().len(), 3);
+/// # Ok::<(), redial_sim::Invalid>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Experiment {
-    pub(crate) trials: u32,
-    pub(crate) threads: u32,
-    pub(crate) seed: u64,
-    pub(crate) bounds: Bounds,
-    pub(crate) watch: &'static Watch,
+pub struct Experiment {
+    /// How many trials; a million at most.
+    pub trials: u32,
+    /// How many threads share the trials.
+    pub threads: u32,
+    /// The seed of all random numbers.
+    pub seed: u64,
+    /// How far each trial may go.
+    pub bounds: Bounds,
+    /// Who looks at a run while it runs, and may stop it.
+    pub watch: &'static Watch,
+}
+
+/// Two are equal if they have the same watch, and not only one that has seen as much.
+impl PartialEq for Experiment {
+    fn eq(&self, other: &Self) -> bool {
+        self.same_draws(other)
+            && self.threads == other.threads
+            && std::ptr::eq(self.watch, other.watch)
+    }
 }
 
 static NOBODY: Watch = Watch::new();
@@ -21,11 +51,16 @@ const TRIALS_MAX: u32 = 1_000_000;
 const THREADS_MAX: u32 = 1024;
 
 impl Experiment {
-    pub(crate) const fn new(trials: u32) -> Self {
+    /// So many trials, on one thread, from seed 1, within the default bounds, watched by nobody.
+    ///
+    /// ```
+    /// assert_eq!(redial_sim::Experiment::new(20).seed, 1);
+    /// ```
+    pub const fn new(trials: u32) -> Self {
         Self { trials, threads: 1, seed: 1, bounds: Bounds::DEFAULT, watch: &NOBODY }
     }
 
-    /// Whether trial *i* of both meets the same chance.
+    /// Whether trial *i* of both starts from the same seed and may go equally far.
     pub(crate) fn same_draws(&self, other: &Self) -> bool {
         (self.trials, self.seed, self.bounds) == (other.trials, other.seed, other.bounds)
     }
@@ -38,32 +73,51 @@ impl Experiment {
         Invalid::unless_within("threads", self.threads, 1, THREADS_MAX)
     }
 
+    /// The random numbers of one trial: those of neighbouring trials have nothing in common.
+    ///
+    /// ```
+    /// # use redial_core::Random; use redial_sim::Experiment;
+    /// let experiment = Experiment::new(20);
+    /// assert_ne!(experiment.seeds(0).word(), experiment.seeds(1).word());
+    /// ```
+    pub fn seeds(&self, index: u32) -> SplitMix64 {
+        SplitMix64::new(trial_seed(self.seed, index.into()))
+    }
+
     /// The trials in order, up to the first that was cut by a bound, or that was never run because
-    /// the watch was stopped.
-    pub(crate) fn run<W, T: Send>(
+    /// the watch was stopped. Each thread makes one `workshop` and uses it for all its trials, so
+    /// that they allocate once; `trial` is given the workshop and the trial's index.
+    ///
+    /// See [`Scenario`](crate::Scenario) for an example.
+    ///
+    /// # Errors
+    ///
+    /// No trials or threads, or too many of them.
+    pub fn run<W, T: Trial>(
         &self,
         workshop: impl Fn() -> W + Sync,
         trial: impl Fn(&mut W, u32) -> T + Sync,
-        ended: impl Fn(&T) -> Ended + Sync,
-    ) -> Vec<T> {
+    ) -> Result<Vec<T>, Invalid> {
+        self.check()?;
         let watched = |workshop: &mut W, index| {
             if self.watch.is_stopped() {
                 return None;
             }
             let result = trial(workshop, index);
-            (ended(&result) != Ended::Stopped).then(|| {
+            (result.ended() != Ended::Stopped).then(|| {
                 self.watch.count_trial();
                 result
             })
         };
         let is_last =
-            |result: &Option<T>| result.as_ref().is_none_or(|result| !ended(result).is_complete());
+            |result: &Option<T>| result.as_ref().is_none_or(|result| !result.ended().is_complete());
         let all = trials::run(self.trials, self.threads, workshop, watched, is_last);
-        all.into_iter().flatten().collect()
+        Ok(all.into_iter().flatten().collect())
     }
 }
 
-/// The settings of a scenario's field `experiment`, each with an example for `$scenario`.
+/// What every scenario has beside its own settings: those of its field `experiment`, and `run`, for
+/// which nobody has to import a trait. Each comes with an example for `$scenario`.
 macro_rules! experiment_settings {
     ($scenario:literal) => {
         /// How many trials; a million at most.
@@ -97,7 +151,7 @@ macro_rules! experiment_settings {
             self
         }
 
-        /// Where all chance comes from, 1 unless set.
+        /// The seed of all random numbers, 1 unless set.
         ///
         /// ```
         /// # use core::time::Duration; use redial_core::Policy; use redial_sim::*;
@@ -138,6 +192,27 @@ macro_rules! experiment_settings {
         pub const fn watch(mut self, watch: &'static crate::watch::Watch) -> Self {
             self.experiment.watch = watch;
             self
+        }
+
+        /// Runs all trials under `policy`, also one with a schedule of your own. It decides through
+        /// [`redial_core::Call`], as it does everywhere.
+        ///
+        /// ```
+        /// # use core::time::Duration; use redial_core::Backoff; use redial_sim::*;
+        /// let policy = Backoff::from_fn(|n| Duration::from_millis(7 * u64::from(n))).full_jitter();
+        #[doc = concat!("let run = ", $scenario, ".trials(3).run(&policy.attempts(50))?;")]
+        /// assert!(run.results().is_ok());
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        ///
+        /// # Errors
+        ///
+        /// A setting that is out of its range.
+        pub fn run<S: redial_core::Schedule + Sync>(
+            &self,
+            policy: &redial_core::Policy<S>,
+        ) -> Result<crate::run::Run<Self>, crate::invalid::Invalid> {
+            crate::scenario::Scenario::run(self, policy)
         }
     };
 }

@@ -6,16 +6,17 @@ mod stack;
 
 use std::time::Duration;
 
-use redial_core::{BudgetBuilder, Policy, Schedule, SplitMix64};
+use redial_core::{BudgetBuilder, Policy, Schedule};
 
-pub use self::results::{LayersComparison, LayersResults, LayersRun, LayersTrial};
+pub use self::results::{Comparison, Results, Trial};
 
 use self::stack::Stack;
-use crate::chance::trial_seed;
 use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::experiment::{Experiment, experiment_settings};
 use crate::invalid::Invalid;
+use crate::run::Run;
+use crate::scenario::Scenario;
 
 /// Layers of a system that call one another, each retrying the one below by the same policy: how
 /// many attempts at the bottom one call at the top becomes.
@@ -35,15 +36,22 @@ use crate::invalid::Invalid;
 /// assert_eq!(results.closed_form, Some(64.0));
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use = "a scenario does nothing until it is run"]
+#[non_exhaustive]
 pub struct Layers {
-    depth: u32,
-    errors: f64,
-    service: Duration,
-    budget: Option<BudgetBuilder>,
-    calls: u32,
-    every: Duration,
+    /// How many layers retry.
+    pub depth: u32,
+    /// How likely an attempt at the bottom is to fail.
+    pub errors: f64,
+    /// How long an attempt at the bottom takes.
+    pub attempt_time: Duration,
+    /// A retry budget for each layer.
+    pub budget: Option<BudgetBuilder>,
+    /// How many calls there are at the top.
+    pub calls: u32,
+    /// How long after one call at the top the next starts.
+    pub every: Duration,
     experiment: Experiment,
 }
 
@@ -66,7 +74,7 @@ impl Layers {
         Self {
             depth,
             errors: 1.0,
-            service: Duration::from_millis(10),
+            attempt_time: Duration::from_millis(10),
             budget: None,
             calls: 1000,
             every: Duration::from_millis(10),
@@ -91,21 +99,20 @@ impl Layers {
     ///
     /// ```
     /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Layers;
-    /// let slow = Layers::new(1).errors(0.0).service(Duration::from_millis(70));
+    /// let slow = Layers::new(1).errors(0.0).attempt_time(Duration::from_millis(70));
     /// assert_eq!(slow.run(&Policy::DEFAULT)?.results().unwrap().time_ms.mean, 70.0);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn service(mut self, service: Duration) -> Self {
-        self.service = service;
+    pub const fn attempt_time(mut self, attempt_time: Duration) -> Self {
+        self.attempt_time = attempt_time;
         self
     }
 
-    /// A retry budget for each layer, shared by all its calls: what a call deposits, it deposits at
-    /// every layer that it enters, however often. In a long outage a layer's budget allows as many
+    /// A retry budget for each layer, a token bucket that all calls of the layer share. A call
+    /// deposits to it each time that it enters the layer. In a long outage a layer makes as many
     /// retries as were deposited, so *k* layers that deposit *d* for each call and have no floor
-    /// amplify by (1 + *d*)ᵏ, and by a little more until what the budgets held at first is spent.
-    /// What is deposited to a full budget is lost, so a capacity below what comes in while an
-    /// attempt is under way gives a little less.
+    /// amplify by (1 + *d*)ᵏ; by a little more until what the buckets held at first is spent, and
+    /// by a little less where they are too small for what is deposited during one attempt.
     ///
     /// ```
     /// # use redial_core::{Budget, Policy}; use redial_sim::Layers;
@@ -151,56 +158,6 @@ impl Layers {
 
     experiment_settings!("Layers::new(2).calls(50)");
 
-    /// How many layers retry.
-    ///
-    /// ```
-    /// assert_eq!(redial_sim::Layers::new(3).depth(), 3);
-    /// ```
-    pub const fn depth(&self) -> u32 {
-        self.depth
-    }
-
-    pub(crate) const fn trial_count(&self) -> u32 {
-        self.experiment.trials
-    }
-
-    /// Whether trial *i* of both has the same calls in it. The budget is not part of that: with it
-    /// and without it is what one compares.
-    pub(crate) fn same_draws(&self, other: &Self) -> bool {
-        let calls = |one: &Self| (one.depth, one.errors, one.service, one.calls, one.every);
-        calls(self) == calls(other) && self.experiment.same_draws(&other.experiment)
-    }
-
-    /// Runs all trials under `policy`, which decides at each layer through [`redial_core::Call`] as
-    /// it does everywhere.
-    ///
-    /// ```
-    /// use core::time::Duration;
-    /// use redial_core::Backoff;
-    /// use redial_sim::Layers;
-    ///
-    /// let policy = Backoff::from_fn(|n| Duration::from_millis(7 * u64::from(n))).attempts(3);
-    /// let run = Layers::new(2).run(&policy)?;
-    /// assert_eq!(run.results().unwrap().amplification.mean, 9.0);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// No layers, calls, trials or threads, or too many of them; errors that are no probability; a
-    /// budget that cannot be.
-    pub fn run<S: Schedule + Sync>(&self, policy: &Policy<S>) -> Result<LayersRun, Invalid> {
-        self.check()?;
-        let engine = Engine::new(self.calls, self.experiment.bounds)?;
-        let engine = engine.watch(self.experiment.watch);
-        let trials = self.experiment.run(
-            || (engine.clone(), Stack::new(self, policy)),
-            |(engine, stack), index| self.trial(engine, stack, index),
-            |trial| trial.ended,
-        );
-        Ok(LayersRun::new(*self, closed_form::amplification(self, policy), trials))
-    }
-
     fn check(&self) -> Result<(), Invalid> {
         Invalid::unless_within("depth", self.depth, 1, DEPTH_MAX)?;
         Invalid::unless_within("errors", self.errors, 0, 1)?;
@@ -222,9 +179,8 @@ impl Layers {
         engine: &mut Engine,
         stack: &mut Stack<'_, S>,
         index: u32,
-    ) -> LayersTrial {
-        let mut seeds = SplitMix64::new(trial_seed(self.experiment.seed, index.into()));
-        stack.clear(&mut seeds);
+    ) -> Trial {
+        stack.clear(&mut self.experiment.seeds(index));
         let mut digest = Digest::new();
         let starts: Vec<u64> = (0..self.calls).map(|call| stack.enter(call)).collect();
         let run = engine.run(
@@ -232,6 +188,50 @@ impl Layers {
             |call| starts[call as usize],
             |tick, call, kind| digest.add_event(tick, call, kind),
         );
-        stack.trial(run.ended, digest)
+        stack.trial(run, digest)
+    }
+}
+
+/// Three layers.
+impl Default for Layers {
+    fn default() -> Self {
+        Self::new(3)
+    }
+}
+
+impl Scenario for Layers {
+    type Trial = Trial;
+    type Results = Results;
+    type Comparison = Comparison;
+
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
+    fn with_experiment(self, experiment: Experiment) -> Self {
+        Self { experiment, ..self }
+    }
+
+    /// The budget may differ: with it and without it is what one compares.
+    fn is_comparable(&self, other: &Self) -> bool {
+        *self == Self { budget: self.budget, experiment: self.experiment, ..*other }
+    }
+
+    fn simulate<S: Schedule + Sync>(&self, policy: &Policy<S>) -> Result<Vec<Trial>, Invalid> {
+        self.check()?;
+        let engine = Engine::new(self.calls, self.experiment.bounds)?;
+        let engine = engine.watch(self.experiment.watch);
+        self.experiment.run(
+            || (engine.clone(), Stack::new(self, policy)),
+            |(engine, stack), index| self.trial(engine, stack, index),
+        )
+    }
+
+    fn results(run: &Run<Self>) -> Results {
+        Results::of(run)
+    }
+
+    fn compare(ours: &Run<Self>, theirs: &Run<Self>) -> Comparison {
+        Comparison::of(ours, theirs)
     }
 }

@@ -7,7 +7,7 @@
 //! ```
 //! use core::time::Duration;
 //! use redial_core::{Backoff, Policy};
-//! use redial_sim::Contention;
+//! use redial_sim::{Contention, Scenario};
 //!
 //! const PLAIN: Policy = Backoff::exponential(Duration::from_millis(10))
 //!     .max(Duration::from_secs(2))
@@ -16,8 +16,7 @@
 //!
 //! // Twenty clients write to one record of a database with optimistic concurrency control.
 //! let scenario = Contention::occ(20).trials(100).seed(7);
-//! let plain = scenario.run(&PLAIN)?;
-//! let jittered = scenario.run(&JITTERED)?;
+//! let [plain, jittered] = scenario.run_each([&PLAIN, &JITTERED])?;
 //!
 //! let results = jittered.results().unwrap();
 //! assert!((results.calls.mean - 100.0).abs() < 3.0); // five writes for each that succeeds
@@ -38,9 +37,11 @@
 //! | [`Layers`] | services that call one another and all retry | what one call becomes at the bottom |
 //!
 //! Each is a value with settings, and `run` tries a policy in it: any policy, also one with a
-//! schedule of your own. Two runs on the same random numbers are compared by `against`. [`Search`]
-//! looks for a policy that does better than yours in a contention. `redial simulate` and `redial
-//! tune` are the same for the command line.
+//! schedule of your own. Each has a module with the same names: `Trial`, what is counted in one
+//! trial; `Results`, what the trials amount to; `Comparison`, what one policy changes against
+//! another on the same random numbers. What they share is the trait [`Scenario`], which a scenario
+//! of your own can have, too. [`Search`] looks for a policy that does better than yours in a
+//! contention. `redial simulate` and `redial tune` are the same for the command line.
 //!
 //! # Promises
 //!
@@ -51,37 +52,35 @@
 #![forbid(unsafe_code)]
 
 pub mod chance;
-mod contention;
-mod cut_short;
+pub mod contention;
+mod cut;
 mod digest;
 mod elementary;
 pub mod engine;
 mod estimate;
 mod experiment;
 mod invalid;
-mod layers;
-mod outage;
+pub mod layers;
+pub mod outage;
 mod quantile;
-mod results;
+mod run;
+mod scenario;
 mod ticks;
 mod trials;
 pub mod tune;
 mod watch;
-mod wave;
+pub mod wave;
 
-pub use crate::contention::{Contention, Latency, Rules};
-pub use crate::cut_short::CutShort;
+pub use crate::contention::Contention;
+pub use crate::cut::Cut;
 pub use crate::digest::Digest;
 pub use crate::estimate::{Estimate, Share};
+pub use crate::experiment::Experiment;
 pub use crate::invalid::Invalid;
-pub use crate::layers::{Layers, LayersComparison, LayersResults, LayersRun, LayersTrial};
-pub use crate::outage::{
-    Arrivals, CallCounts, Caught, CaughtCounts, Outage, OutageComparison, OutageCut, OutageResults,
-    OutageRun, OutageTimeline, OutageTrial, Phases, Service,
-};
-pub use crate::results::{Comparison, Cut, Results, Run, Trial};
+pub use crate::layers::Layers;
+pub use crate::outage::Outage;
+pub use crate::run::Run;
+pub use crate::scenario::{Scenario, Trial};
 pub use crate::tune::Search;
 pub use crate::watch::Watch;
-pub use crate::wave::{
-    BackAgain, Wave, WaveComparison, WaveResults, WaveRun, WaveTimeline, WaveTrial,
-};
+pub use crate::wave::Wave;

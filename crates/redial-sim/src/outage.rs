@@ -1,43 +1,42 @@
 //! A service that many calls use is down for a while. What happens then, and after?
 
 mod calls;
-mod course;
 mod process;
 mod results;
 mod server;
 mod tally;
 mod timeline;
+mod timetable;
 mod traffic;
 
 use std::time::Duration;
 
-use redial_core::{BreakerBuilder, BudgetBuilder, Policy, Schedule, SplitMix64};
+use redial_core::{BreakerBuilder, BudgetBuilder, Policy, Schedule};
 
-pub use self::course::Phases;
-pub use self::results::{
-    Caught, CaughtCounts, OutageComparison, OutageCut, OutageResults, OutageRun, OutageTrial,
-};
+pub use self::results::{CaughtCounts, Comparison, Results, Trial};
 pub use self::tally::CallCounts;
-pub use self::timeline::OutageTimeline;
+pub use self::timeline::Timeline;
+pub use self::timetable::Phases;
 pub use self::traffic::{Arrivals, Service};
 
 use self::calls::{Calls, Terms};
-use self::course::Course;
 use self::server::Server;
+use self::timetable::Timetable;
 use self::traffic::Traffic;
-use crate::chance::trial_seed;
 use crate::digest::Digest;
 use crate::engine::OpenEngine;
 use crate::experiment::{Experiment, experiment_settings};
 use crate::invalid::Invalid;
+use crate::run::Run;
+use crate::scenario::Scenario;
 
 /// Calls come at a rate, whether or not those before them have got an answer, to a server that
 /// serves so many per second, in the order in which they arrive. For a while it is down. Each call
 /// retries by a policy.
 ///
-/// The server does what has arrived, also where nobody waits for the answer any more. A storm of
-/// retries can therefore outlive the outage that began it, for ever: Bronson, Aghayev, Charapko and
-/// Zhu, Metastable Failures in Distributed Systems (2021).
+/// The server works on every request that it has accepted, also when the client no longer waits for
+/// the answer. So a retry storm can outlive the outage that started it, for ever: Bronson, Aghayev,
+/// Charapko and Zhu, Metastable Failures in Distributed Systems (2021).
 ///
 /// ```
 /// use redial_core::{Policy, policy};
@@ -58,39 +57,45 @@ use crate::invalid::Invalid;
 /// assert!(results.late_goodput.mean > 270.0);
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
-#[must_use = "a scenario does nothing until it is run"]
-pub struct Outage {
-    world: World,
-    clients: Clients,
-    experiment: Experiment,
-}
-
-/// What every policy meets.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct World {
-    rate: f64,
-    capacity: f64,
-    arrivals: Arrivals,
-    service: Service,
-    timeout: Duration,
-    round_trip: Duration,
-    errors: f64,
-    before: Duration,
-    down: Duration,
-    after: Duration,
-    window: Duration,
-    remaining: f64,
-    refuses: bool,
-    queue: Option<u32>,
-}
-
-/// What the clients have, beside their policy.
-#[derive(Clone, Copy, Debug)]
-struct Clients {
-    budget: Option<BudgetBuilder>,
-    breaker: Option<BreakerBuilder>,
-    processes: u32,
+#[must_use = "a scenario does nothing until it is run"]
+#[non_exhaustive]
+pub struct Outage {
+    /// Calls per second.
+    pub rate: f64,
+    /// Requests per second that the server serves.
+    pub capacity: f64,
+    /// How calls come.
+    pub arrivals: Arrivals,
+    /// How long the server works on a request.
+    pub service: Service,
+    /// How long a client waits for an answer.
+    pub timeout: Duration,
+    /// How long a request and its answer are on their way, together.
+    pub round_trip: Duration,
+    /// The share of the requests that are served and fail all the same.
+    pub errors: f64,
+    /// How long it goes well before the outage.
+    pub before: Duration,
+    /// How long the outage lasts.
+    pub down: Duration,
+    /// How long the trial goes on after the outage.
+    pub after: Duration,
+    /// How long a window is.
+    pub window: Duration,
+    /// The share of the capacity that is left during the outage.
+    pub remaining: f64,
+    /// Whether what arrives during the outage is refused at once.
+    pub refuses: bool,
+    /// How many requests the server holds at most.
+    pub queue: Option<u32>,
+    /// The retry budget that the calls of a process share.
+    pub budget: Option<BudgetBuilder>,
+    /// The circuit breaker that the calls of a process share.
+    pub breaker: Option<BreakerBuilder>,
+    /// How many processes make the calls.
+    pub processes: u32,
+    experiment: Experiment,
 }
 
 const RATE_MIN: f64 = 1e-6;
@@ -99,17 +104,16 @@ const DAY: Duration = Duration::from_secs(86_400);
 const NANOSECOND: Duration = Duration::from_nanos(1);
 const QUEUE_MAX: u32 = 1 << 24;
 const PROCESSES_MAX: u32 = 1 << 16;
-/// Of one trial, and of all: a hundred megabytes.
+/// Windows of one trial, and of all trials together, which is a hundred megabytes.
 const WINDOWS_MAX: u32 = 1 << 17;
 const WINDOWS_OF_ALL_MAX: u32 = 1 << 21;
-const TRIALS: u32 = 20;
 
 impl Outage {
     /// So many calls per second, 0.000001 to 10000000, and a server that serves so many requests
     /// per second.
     ///
     /// Unless set otherwise, ten seconds go well, then the server is down for ten seconds and holds
-    /// what arrives, and what follows is looked at for two minutes; a client stops waiting for an
+    /// what arrives, and what follows is looked at for five minutes; a client stops waiting for an
     /// answer after a second; and there are 20 trials.
     ///
     /// ```
@@ -118,7 +122,7 @@ impl Outage {
     /// assert_eq!(none.to_string(), "capacity: 0 is out of range; use 0.000001 to 10000000");
     /// ```
     pub const fn new(rate: f64, capacity: f64) -> Self {
-        let world = World {
+        Self {
             rate,
             capacity,
             arrivals: Arrivals::Poisson,
@@ -128,14 +132,16 @@ impl Outage {
             errors: 0.0,
             before: Duration::from_secs(10),
             down: Duration::from_secs(10),
-            after: Duration::from_secs(120),
+            after: Duration::from_secs(300),
             window: Duration::from_secs(1),
             remaining: 0.0,
             refuses: false,
             queue: None,
-        };
-        let clients = Clients { budget: None, breaker: None, processes: 1 };
-        Self { world, clients, experiment: Experiment::new(TRIALS) }
+            budget: None,
+            breaker: None,
+            processes: 1,
+            experiment: Experiment::new(20),
+        }
     }
 
     /// How long a client waits for an answer before it counts the attempt as failed; a second
@@ -149,7 +155,7 @@ impl Outage {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn timeout(mut self, timeout: Duration) -> Self {
-        self.world.timeout = timeout;
+        self.timeout = timeout;
         self
     }
 
@@ -163,7 +169,7 @@ impl Outage {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn round_trip(mut self, round_trip: Duration) -> Self {
-        self.world.round_trip = round_trip;
+        self.round_trip = round_trip;
         self
     }
 
@@ -178,7 +184,7 @@ impl Outage {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn errors(mut self, share: f64) -> Self {
-        self.world.errors = share;
+        self.errors = share;
         self
     }
 
@@ -192,7 +198,7 @@ impl Outage {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn before(mut self, before: Duration) -> Self {
-        self.world.before = before;
+        self.before = before;
         self
     }
 
@@ -206,12 +212,12 @@ impl Outage {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn down(mut self, down: Duration) -> Self {
-        self.world.down = down;
+        self.down = down;
         self
     }
 
-    /// For how long after the outage's end is looked at what happens; two minutes unless set. What
-    /// takes longer to recover has not recovered.
+    /// How long the trial goes on after the outage; five minutes unless set. A service that takes
+    /// longer to recover counts as not recovered.
     ///
     /// ```
     /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
@@ -220,22 +226,22 @@ impl Outage {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn after(mut self, after: Duration) -> Self {
-        self.world.after = after;
+        self.after = after;
         self
     }
 
-    /// How long a window is, in which the load is counted, and of which is said whether most
-    /// attempts fail; a second unless set.
+    /// The length of the windows in which attempts are counted; a second unless set. The service
+    /// has recovered when no window follows in which most attempts fail.
     ///
     /// ```
     /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
     /// let fine = Outage::new(50.0, 100.0).window(Duration::from_millis(100));
     /// let results = fine.run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert_eq!(results.timeline.load.len(), 1400);
+    /// assert_eq!(results.timeline.load.len(), 3200);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn window(mut self, window: Duration) -> Self {
-        self.world.window = window;
+        self.window = window;
         self
     }
 
@@ -249,7 +255,7 @@ impl Outage {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn remaining(mut self, share: f64) -> Self {
-        self.world.remaining = share;
+        self.remaining = share;
         self
     }
 
@@ -264,7 +270,7 @@ impl Outage {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn refuses(mut self, refuses: bool) -> Self {
-        self.world.refuses = refuses;
+        self.refuses = refuses;
         self
     }
 
@@ -279,33 +285,33 @@ impl Outage {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn queue(mut self, most: Option<u32>) -> Self {
-        self.world.queue = most;
+        self.queue = most;
         self
     }
 
     /// How long the server works on a request: exponentially distributed unless set.
     ///
     /// ```
-    /// # use redial_core::Policy; use redial_sim::{Outage, Service};
+    /// # use redial_core::Policy; use redial_sim::Outage; use redial_sim::outage::Service;
     /// let steady = Outage::new(50.0, 100.0).service(Service::Constant);
     /// assert!(steady.run(&Policy::DEFAULT)?.results().is_ok());
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn service(mut self, service: Service) -> Self {
-        self.world.service = service;
+        self.service = service;
         self
     }
 
-    /// How calls come: each on its own, unless set.
+    /// How calls arrive: as a Poisson process unless set.
     ///
     /// ```
-    /// # use redial_core::Policy; use redial_sim::{Arrivals, Outage};
+    /// # use redial_core::Policy; use redial_sim::Outage; use redial_sim::outage::Arrivals;
     /// let regular = Outage::new(50.0, 100.0).arrivals(Arrivals::Regular);
     /// assert!(regular.run(&Policy::DEFAULT)?.results().is_ok());
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn arrivals(mut self, arrivals: Arrivals) -> Self {
-        self.world.arrivals = arrivals;
+        self.arrivals = arrivals;
         self
     }
 
@@ -319,7 +325,7 @@ impl Outage {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn budget(mut self, budget: Option<BudgetBuilder>) -> Self {
-        self.clients.budget = budget;
+        self.budget = budget;
         self
     }
 
@@ -334,7 +340,7 @@ impl Outage {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn breaker(mut self, breaker: Option<BreakerBuilder>) -> Self {
-        self.clients.breaker = breaker;
+        self.breaker = breaker;
         self
     }
 
@@ -346,114 +352,28 @@ impl Outage {
     /// let scenario = Outage::new(50.0, 100.0).budget(Some(Budget::builder().floor_per_second(0.0)));
     /// let one = scenario.run(&Policy::DEFAULT)?;
     /// let ten = scenario.processes(10).run(&Policy::DEFAULT)?;
-    /// assert!(ten.against(&one).unwrap().amplification.mean > 0.1); // ten budgets, all full
+    /// assert!(ten.against(&one).unwrap().amplification.mean > 0.04); // ten budgets, all full
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn processes(mut self, processes: u32) -> Self {
-        self.clients.processes = processes;
+        self.processes = processes;
         self
     }
 
     experiment_settings!("Outage::new(10.0, 20.0)");
-
-    /// Calls per second.
-    ///
-    /// ```
-    /// assert_eq!(redial_sim::Outage::new(280.0, 300.0).rate(), 280.0);
-    /// ```
-    pub const fn rate(&self) -> f64 {
-        self.world.rate
-    }
-
-    /// Requests per second that the server serves.
-    ///
-    /// ```
-    /// assert_eq!(redial_sim::Outage::new(280.0, 300.0).capacity(), 300.0);
-    /// ```
-    pub const fn capacity(&self) -> f64 {
-        self.world.capacity
-    }
-
-    pub(crate) const fn trial_count(&self) -> u32 {
-        self.experiment.trials
-    }
-
-    /// Whether trial *i* of both has the same calls and the same outage in it. A budget and a
-    /// breaker are of the clients, as their policy is.
-    fn same_draws(&self, other: &Self) -> bool {
-        self.world == other.world && self.experiment.same_draws(&other.experiment)
-    }
-
-    /// Runs all trials under `policy`, which decides through [`redial_core::Call`] as it does
-    /// everywhere.
-    ///
-    /// ```
-    /// use core::time::Duration;
-    /// use redial_core::Backoff;
-    /// use redial_sim::Outage;
-    ///
-    /// let policy = Backoff::from_fn(|n| Duration::from_millis(70 * u64::from(n))).full_jitter();
-    /// let run = Outage::new(50.0, 100.0).trials(2).run(&policy.attempts(5))?;
-    /// assert!(run.results().is_ok());
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// A setting that is out of its range.
-    pub fn run<S: Schedule + Sync>(&self, policy: &Policy<S>) -> Result<OutageRun, Invalid> {
-        self.check()?;
-        let Experiment { bounds, watch, .. } = self.experiment;
-        let World { rate, capacity, arrivals, service, remaining, refuses, queue, .. } = self.world;
-        let course = self.course();
-        let engine = OpenEngine::new(course.until, bounds, watch);
-        let server = Server::new(course, remaining, refuses, queue);
-        let traffic = Traffic::new(arrivals, rate, service, capacity);
-        let calls = || Calls::new(policy, self.terms(), traffic.clone(), server.clone());
-        let trials = self.experiment.run(
-            || (engine.clone(), calls()),
-            |(engine, calls), index| self.trial(engine, calls, index),
-            |trial| trial.ended,
-        );
-        Ok(OutageRun::new(*self, trials))
-    }
 
     fn trial<S: Schedule>(
         &self,
         engine: &mut OpenEngine,
         calls: &mut Calls<'_, S>,
         index: u32,
-    ) -> OutageTrial {
-        let mut seeds = SplitMix64::new(trial_seed(self.experiment.seed, index.into()));
-        calls.clear(&mut seeds);
+    ) -> Trial {
+        calls.clear(&mut self.experiment.seeds(index));
         let mut digest = Digest::new();
         let run = engine.run(calls, |tick, client, kind| digest.add_event(tick, client, kind));
-        OutageTrial::new(run, engine.clients_left(), digest, &mut calls.tally)
+        Trial::new(run, engine.clients_left(), digest, &mut calls.tally)
     }
 
-    fn check(&self) -> Result<(), Invalid> {
-        self.world.check()?;
-        self.clients.check()?;
-        self.experiment.check()?;
-        let most = WINDOWS_OF_ALL_MAX as usize / self.course().windows();
-        Invalid::unless_within("trials", self.experiment.trials, 1, most as f64)
-    }
-
-    fn course(&self) -> Course {
-        let nanos = |duration: Duration| duration.as_nanos() as u64;
-        let World { before, down, after, window, .. } = self.world;
-        Course::new(nanos(before), nanos(down), nanos(after), nanos(window))
-    }
-
-    fn terms(&self) -> Terms {
-        let Clients { budget, breaker, processes } = self.clients;
-        let timeout = self.world.timeout.as_nanos() as u64;
-        let one_way = self.world.round_trip.as_nanos() as u64 / 2;
-        Terms { timeout, one_way, errors: self.world.errors, budget, breaker, processes }
-    }
-}
-
-impl World {
     fn check(&self) -> Result<(), Invalid> {
         Invalid::unless_within("rate", self.rate, RATE_MIN, RATE_MAX)?;
         Invalid::unless_within("capacity", self.capacity, RATE_MIN, RATE_MAX)?;
@@ -466,12 +386,7 @@ impl World {
         unless_between("down in seconds", self.down, Duration::ZERO, DAY)?;
         unless_between("after in seconds", self.after, NANOSECOND, DAY)?;
         let window_min = (self.before + self.down + self.after) / WINDOWS_MAX + NANOSECOND;
-        unless_between("window in seconds", self.window, window_min, DAY)
-    }
-}
-
-impl Clients {
-    fn check(&self) -> Result<(), Invalid> {
+        unless_between("window in seconds", self.window, window_min, DAY)?;
         Invalid::unless_within("processes", self.processes, 1, PROCESSES_MAX)?;
         if let Some(budget) = self.budget {
             budget.try_build().map_err(Invalid::refused("budget"))?;
@@ -479,7 +394,65 @@ impl Clients {
         if let Some(breaker) = self.breaker {
             breaker.try_build().map_err(Invalid::refused("breaker"))?;
         }
-        Ok(())
+        self.experiment.check()?;
+        let most = WINDOWS_OF_ALL_MAX as usize / self.timetable().windows();
+        Invalid::unless_within("trials", self.experiment.trials, 1, most as f64)
+    }
+
+    fn timetable(&self) -> Timetable {
+        let nanos = |duration: Duration| duration.as_nanos() as u64;
+        let Self { before, down, after, window, .. } = *self;
+        Timetable::new(nanos(before), nanos(down), nanos(after), nanos(window))
+    }
+
+    fn terms(&self) -> Terms {
+        let Self { errors, budget, breaker, processes, .. } = *self;
+        let timeout = self.timeout.as_nanos() as u64;
+        let one_way = self.round_trip.as_nanos() as u64 / 2;
+        Terms { timeout, one_way, errors, budget, breaker, processes }
+    }
+}
+
+impl Scenario for Outage {
+    type Trial = Trial;
+    type Results = Results;
+    type Comparison = Comparison;
+
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
+    fn with_experiment(self, experiment: Experiment) -> Self {
+        Self { experiment, ..self }
+    }
+
+    /// A budget and a breaker may differ: the clients have them, as they have their policy.
+    fn is_comparable(&self, other: &Self) -> bool {
+        let Self { budget, breaker, processes, experiment, .. } = *self;
+        *self == Self { budget, breaker, processes, experiment, ..*other }
+    }
+
+    fn simulate<S: Schedule + Sync>(&self, policy: &Policy<S>) -> Result<Vec<Trial>, Invalid> {
+        self.check()?;
+        let Experiment { bounds, watch, .. } = self.experiment;
+        let Self { rate, capacity, arrivals, service, remaining, refuses, queue, .. } = *self;
+        let timetable = self.timetable();
+        let engine = OpenEngine::new(timetable.until, bounds, watch);
+        let server = Server::new(timetable, remaining, refuses, queue);
+        let traffic = Traffic::new(arrivals, rate, service, capacity);
+        let calls = || Calls::new(policy, self.terms(), traffic.clone(), server.clone());
+        self.experiment.run(
+            || (engine.clone(), calls()),
+            |(engine, calls), index| self.trial(engine, calls, index),
+        )
+    }
+
+    fn results(run: &Run<Self>) -> Results {
+        Results::of(run)
+    }
+
+    fn compare(ours: &Run<Self>, theirs: &Run<Self>) -> Comparison {
+        Comparison::of(ours, theirs)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The value that a share of all values does not exceed.
 
-/// The least of the values that are not exceeded by `percent` of a hundred of them; `None` where
-/// there are no values. It leaves them in another order.
+/// The nearest-rank percentile: the least value that at least `percent` % of the values do not
+/// exceed. `None` where there are no values. Reorders the values (quickselect).
 pub(crate) fn quantile(values: &mut [u64], percent: usize) -> Option<u64> {
     let rank = (values.len() * percent).div_ceil(100).max(1);
     (rank <= values.len()).then(|| *values.select_nth_unstable(rank - 1).1)

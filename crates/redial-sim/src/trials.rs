@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-/// Runs `trial` for the indices below `count` and gives the results in the order of the indices,
-/// up to and including the first that `is_last` says ends it all: those after it are not worth
-/// running, and which of them a thread may have run already must not matter.
+/// Runs `trial` for the indices below `count` and returns the results in the order of the indices,
+/// up to and including the first for which `is_last` holds. Later ones that another thread has
+/// already run are thrown away, so that the result does not depend on the number of threads.
 ///
-/// Each thread has a workshop of its own, so that trials share nothing and allocate once.
+/// Each thread has a workshop of its own: trials share nothing and allocate once.
 pub(crate) fn run<W, T: Send>(
     count: u32,
     threads: u32,
@@ -42,7 +42,7 @@ pub(crate) fn run<W, T: Send>(
 fn work_on<T: Send>(threads: u32, work: impl Fn() -> Vec<T> + Sync) -> Vec<T> {
     thread::scope(|scope| {
         let spawn = |_| thread::Builder::new().spawn_scoped(scope, &work).ok();
-        // A thread that cannot be had leaves its work to the others.
+        // Where the system refuses a thread, the others do its work.
         let others: Vec<_> = (1..threads).filter_map(spawn).collect();
         let mut all = work();
         for other in others {

@@ -1,6 +1,6 @@
 //! The search for the policy that serves a crowd of unknown size best.
 
-mod course;
+mod crowds;
 mod front;
 mod race;
 mod space;
@@ -13,34 +13,36 @@ use redial_core::{Backoff, Policy};
 use self::race::{Race, Round};
 use self::space::{Space, between};
 use crate::chance::trial_seed;
-use crate::contention::Contention;
+use crate::contention::{Comparison, Contention, Results, Trial};
+use crate::cut::Cut;
 use crate::engine::{Bounds, Engine};
 use crate::invalid::Invalid;
-use crate::results::{Comparison, Cut, Results};
+use crate::scenario::Scenario;
 
 /// A search for the policy that does better than yours, however many clients there are.
 ///
 /// The best policy for ten clients is a bad one for two hundred, and seldom is it known how many
-/// there will be. So a policy is judged by its [regret](Candidate::regret): the largest share of the
-/// calls of yours, or of the time of yours, that it takes at any of the numbers of clients. At 98 %
-/// or less it is better than yours in both, at every number, without doubt; of all such policies the
-/// winner is the one that takes the least on average, calls times time. Where there is none, it is
-/// the one of the least regret, which may be yours. There are no weights to choose: who would rather
-/// have less work than time finds that on the [front](Found::front).
+/// there will be. So a policy is judged by its [regret](Candidate::regret): the largest share of
+/// the calls of yours, or of the time of yours, that it takes at any of the numbers of clients. At
+/// 98 % or less it is better than yours in both, at every number, without doubt; of all such
+/// policies the winner is the one that takes the least on average, calls times time. Where there is
+/// none, it is the one of the least regret, which may be yours. There are no weights to choose: who
+/// would rather have less work than time finds that on the [front](Found::front).
 ///
 /// Work and time of clients that give up are worth nothing. So a policy must first serve: as many
-/// clients as yours at every number, and 99 % at least, or the share that [`commits`](Self::commits)
-/// asks for. Where none does, the winner is the one that comes closest.
+/// clients as yours at every number, and 99 % at least, or the share that
+/// [`commits`](Self::commits) asks for. Where none does, the winner is the one that comes closest.
 ///
-/// The search begins all over the space (constant, linear, exponential and decorrelated backoffs;
-/// delays from a tenth of the latency; caps; no, proportional, equal and full jitter), goes on near
-/// the best in rounds of ever fewer policies and ever more trials, each on new chance that is the
-/// same for all of its policies, and at last measures the winner against yours on new chance again:
-/// being the best of many is luck in part, and that part is not measured twice.
+/// The first round is a low-discrepancy sample of the whole space (constant, linear, exponential
+/// and decorrelated backoffs; delays from a tenth of the latency; caps; no, proportional, equal and
+/// full jitter). Each later round keeps the best, tries others near them, and has fewer policies
+/// and more trials, as in successive halving. All policies of a round meet the same random numbers,
+/// and each round has new ones. The winner is measured against yours once more on random numbers
+/// that the search has not used: the best of many is best partly by luck (selection bias).
 ///
-/// Chance, threads, the watch and the bounds are those of the scenario; the last measurement has its
-/// trials at least. What takes more than a thousand events for each client, or 32 times those of
-/// yours, is cut and does not win. Limits in time that yours has, all have.
+/// Seed, threads, watch and bounds are those of the scenario; the last measurement has at least as
+/// many trials as it. A policy that takes more than a thousand events for each client, or 32 times
+/// those of yours, is cut and does not win. All policies have the limits in time that yours has.
 ///
 /// ```
 /// use redial_sim::{Contention, Search, tune::Effort};
@@ -83,14 +85,14 @@ pub enum Effort {
     Thorough,
 }
 
-/// More numbers of clients than this are one more than anybody can look at.
+/// The most numbers of clients in one search: more than anybody reads.
 const NUMBERS_MAX: u32 = 100;
 
 /// Nobody wants a policy that needs a thousand calls for one client's success.
 const EVENTS_PER_CLIENT: u64 = 1000;
 
-/// Where yours gives up at last, so may others, after ten retries or as many as yours. More than ten
-/// are what a check of the policy would warn of.
+/// Where yours has a limit on attempts, others have one, too: ten retries, or those of yours where
+/// they are more. `redial check` warns of more than ten.
 const ATTEMPTS_MAX: u32 = 11;
 
 impl Search {
@@ -147,7 +149,8 @@ impl Search {
     ///
     /// ```
     /// use redial_core::Policy;
-    /// use redial_sim::{Contention, Latency, Search, tune::Effort};
+    /// use redial_sim::{tune::Effort, Contention, Search};
+    /// use redial_sim::contention::Latency;
     ///
     /// // Which policy serves 99 % of ten devices at a round trip of 50 ms?
     /// let scenario = Contention::ballot(1).latency(Latency::millis(50, 10));
@@ -269,7 +272,7 @@ impl Search {
     fn check(&self) -> Result<(), Invalid> {
         let numbers = self.clients.len() as f64;
         Invalid::unless_within("numbers of clients", numbers, 1, NUMBERS_MAX)?;
-        // Of a range, only the ends were written by somebody.
+        // An error about the least or the most names a number that the caller wrote.
         for &clients in self.clients.iter().max().into_iter().chain(self.clients.iter().min()) {
             Engine::new(clients, self.scenario.experiment().bounds)?;
         }
@@ -279,14 +282,14 @@ impl Search {
         Invalid::unless_within("attempts", *attempts.start(), 1, *attempts.end())
     }
 
-    /// The winner against yours, on chance that nobody has met.
+    /// The winner against yours, on random numbers that the search has not used.
     fn gain(&self, winner: &Policy) -> Result<Vec<Gain>, Invalid> {
         let mut gain = vec![];
         for scenario in self.crowds(self.rounds().len(), |clients| self.trials_of_gain(clients)) {
-            let (winner, yours) = (scenario.run(winner)?, scenario.run(&self.yours)?);
+            let [winner, yours] = scenario.run_each([winner, &self.yours])?;
             let change = winner.against(&yours);
             let (winner, yours) = (winner.results(), yours.results());
-            gain.push(Gain { clients: scenario.clients(), winner, yours, change });
+            gain.push(Gain { clients: scenario.clients, winner, yours, change });
         }
         if self.is_stopped() { Ok(vec![]) } else { Ok(gain) }
     }
@@ -305,14 +308,16 @@ impl Search {
         }
     }
 
-    /// The crowds of one stage of the search, with chance of its own.
+    /// The crowds of one stage of the search, with a seed of its own.
     fn crowds(&self, stage: usize, trials: impl Fn(u32) -> u32) -> Vec<Contention> {
         let experiment = self.scenario.experiment();
         let scenario = self.scenario.seed(trial_seed(experiment.seed, stage as u64));
         let crowd = |&clients: &u32| {
             let events = experiment.bounds.events.min(u64::from(clients) * EVENTS_PER_CLIENT);
             let bounds = Bounds { events, ..experiment.bounds };
-            scenario.of(clients).trials(trials(clients)).bounds(bounds)
+            let mut crowd = scenario.trials(trials(clients)).bounds(bounds);
+            crowd.clients = clients;
+            crowd
         };
         self.clients.iter().map(crowd).collect()
     }
@@ -331,7 +336,7 @@ impl Search {
 
 /// What delays are measured by: the latency, or something where there is none.
 fn unit(scenario: &Contention) -> Duration {
-    let latency = scenario.latency_mean();
+    let latency = scenario.latency.mean;
     if latency.is_zero() { Duration::from_millis(1) } else { latency }
 }
 
@@ -354,8 +359,8 @@ pub struct Candidate {
     pub calls: f64,
     /// The time that it takes where yours takes 1, likewise.
     pub time: f64,
-    /// The largest share of the calls of yours, or of the time of yours, that it takes at any number
-    /// of clients: below 1, it is better than yours in both, at every number of them.
+    /// The largest share of the calls of yours, or of the time of yours, that it takes at any
+    /// number of clients: below 1, it is better than yours in both, at every number of them.
     pub regret: f64,
     /// The least share of clients that got what they wanted.
     pub committed: f64,
@@ -408,9 +413,9 @@ pub struct Found {
     pub winner: Candidate,
     /// Your policy.
     pub yours: Candidate,
-    /// Of the policies of the last round, those of up to twice the winner's regret that no other
-    /// betters, which is to have less of calls, time or regret and more of none: the fewest calls
-    /// first. The winner is one of them.
+    /// The Pareto front of the last round: the policies with up to twice the winner's regret that
+    /// no other dominates in calls, time and regret, the fewest calls first. The winner is one of
+    /// them.
     pub front: Vec<Candidate>,
     /// The winner against yours, at each number of clients. Empty where the search was stopped.
     pub gain: Vec<Gain>,
@@ -437,7 +442,8 @@ impl Found {
     }
 }
 
-/// The winner against yours at one number of clients, on chance that the search has not met.
+/// The winner against yours at one number of clients, on random numbers that the search has not
+/// used.
 ///
 /// ```
 /// use redial_sim::{Contention, Search, tune::Effort};
@@ -454,9 +460,9 @@ pub struct Gain {
     /// The number of clients.
     pub clients: u32,
     /// The winner's results, unless it was cut.
-    pub winner: Result<Results, Cut>,
+    pub winner: Result<Results, Cut<Trial>>,
     /// And those of yours.
-    pub yours: Result<Results, Cut>,
+    pub yours: Result<Results, Cut<Trial>>,
     /// What the winner changes, on common random numbers, unless one of them was cut.
     pub change: Option<Comparison>,
 }

@@ -9,20 +9,22 @@ use std::time::Duration;
 
 use redial_core::{Policy, Schedule};
 
-pub use self::results::{BackAgain, WaveComparison, WaveResults, WaveRun, WaveTrial};
-pub use self::timeline::WaveTimeline;
+pub use self::results::{Comparison, Results, Trial};
+pub use self::timeline::Timeline;
 
 use self::clients::Clients;
-use crate::chance::trial_seed;
 use crate::experiment::{Experiment, experiment_settings};
 use crate::invalid::Invalid;
+use crate::run::Run;
+use crate::scenario::Scenario;
 use crate::ticks::ticks;
 
 /// Clients that all fail at time zero, because the service went down under them, and retry by a
 /// policy: what hits the service, and how much of it at once.
 ///
 /// Attempts take no time, so that what is seen is the policy and nothing else. The first calls,
-/// which fail at time zero, are not retries and are not counted.
+/// which fail at time zero, are not retries and are not counted. A retry is an event, and a trial
+/// holds eight bytes for each: the bound on events is one on memory, too.
 ///
 /// ```
 /// use core::time::Duration;
@@ -40,13 +42,18 @@ use crate::ticks::ticks;
 /// assert!(jittered.peak_share.mean < 0.04); // one in thirty within 20 ms
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use = "a scenario does nothing until it is run"]
+#[non_exhaustive]
 pub struct Wave {
-    clients: u32,
-    window: Duration,
-    until: Duration,
-    down: Option<Duration>,
+    /// How many clients there are.
+    pub clients: u32,
+    /// How long the window is within which the most retries are looked for.
+    pub window: Duration,
+    /// When a trial ends.
+    pub until: Duration,
+    /// When the service comes back.
+    pub down: Option<Duration>,
     experiment: Experiment,
 }
 
@@ -63,7 +70,7 @@ impl Wave {
     /// use redial_sim::Wave;
     ///
     /// let results = Wave::new(50).run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert_eq!(results.retries_per_client.mean, 2.0);
+    /// assert_eq!(results.retries.mean, 2.0);
     /// assert_eq!(results.gave_up.mean, 1.0);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
@@ -90,15 +97,15 @@ impl Wave {
         self
     }
 
-    /// How long is looked at. Whoever waits for a retry at that time or later is still trying, and
-    /// no more is asked of it: so a policy that never gives up has an end here.
+    /// When a trial ends. A client whose next retry would be then or later counts as still trying:
+    /// so there is an end also to a policy that never gives up.
     ///
     /// ```
     /// # use core::time::Duration; use redial_core::{Policy, policy}; use redial_sim::Wave;
     /// const FOREVER: Policy = policy!(allow(unbounded), "attempts: unlimited, delay: 1s");
     /// let scenario = Wave::new(50).until(Duration::from_secs(10));
     /// let results = scenario.run(&FOREVER)?.results().unwrap();
-    /// assert_eq!(results.retries_per_client.mean, 9.0);
+    /// assert_eq!(results.retries.mean, 9.0);
     /// assert_eq!(results.still_trying.mean, 1.0);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
@@ -116,7 +123,7 @@ impl Wave {
     /// let scenario = Wave::new(50).down(Some(Duration::from_millis(3500)));
     /// let results = scenario.run(&STEADY)?.results().unwrap();
     /// assert_eq!(results.back.mean, 1.0);
-    /// assert_eq!(results.back_s.unwrap().last.mean, 4.0);
+    /// assert_eq!(results.back_last_s.unwrap().mean, 4.0);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub const fn down(mut self, down: Option<Duration>) -> Self {
@@ -125,59 +132,6 @@ impl Wave {
     }
 
     experiment_settings!("Wave::new(10)");
-
-    /// How many clients there are.
-    ///
-    /// ```
-    /// assert_eq!(redial_sim::Wave::new(5).clients(), 5);
-    /// ```
-    pub const fn clients(&self) -> u32 {
-        self.clients
-    }
-
-    pub(crate) const fn trial_count(&self) -> u32 {
-        self.experiment.trials
-    }
-
-    /// Whether trial *i* of both has the same clients in it.
-    pub(crate) fn same_draws(&self, other: &Self) -> bool {
-        let wave = |one: &Self| (one.clients, one.window, one.until, one.down);
-        wave(self) == wave(other) && self.experiment.same_draws(&other.experiment)
-    }
-
-    /// Runs all trials under `policy`, which decides through [`redial_core::Call`] as it does
-    /// everywhere.
-    ///
-    /// A retry is an event, and a trial holds eight bytes for each: the bound on events is one on
-    /// memory, too.
-    ///
-    /// ```
-    /// use core::time::Duration;
-    /// use redial_core::Backoff;
-    /// use redial_sim::Wave;
-    ///
-    /// let policy = Backoff::from_fn(|n| Duration::from_millis(7 * u64::from(n))).full_jitter();
-    /// let run = Wave::new(10).run(&policy.attempts(50))?;
-    /// assert!(run.results().is_ok());
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// No clients, trials or threads, or too many of them; nothing that could be looked at, because
-    /// the window or the time is zero.
-    pub fn run<S: Schedule + Sync>(&self, policy: &Policy<S>) -> Result<WaveRun, Invalid> {
-        self.check()?;
-        let trials = self.experiment.run(
-            || Clients::new(self, policy),
-            |clients, index| {
-                let seed = trial_seed(self.experiment.seed, index.into());
-                clients.trial(seed, index < timeline::TRIALS)
-            },
-            |(trial, _)| trial.ended,
-        );
-        Ok(WaveRun::new(*self, trials))
-    }
 
     fn check(&self) -> Result<(), Invalid> {
         let most = self.experiment.bounds.clients.min(CLIENTS_MAX);
@@ -188,6 +142,47 @@ impl Wave {
             let seconds = ticks(duration) as f64 / 1e9;
             Invalid::unless_within(setting, seconds, 1e-9, u64::MAX as f64 / 1e9)?;
         }
-        self.experiment.check()
+        Ok(())
+    }
+}
+
+/// A thousand clients.
+impl Default for Wave {
+    fn default() -> Self {
+        Self::new(1000)
+    }
+}
+
+impl Scenario for Wave {
+    type Trial = Trial;
+    type Results = Results;
+    type Comparison = Comparison;
+
+    fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
+    fn with_experiment(self, experiment: Experiment) -> Self {
+        Self { experiment, ..self }
+    }
+
+    fn is_comparable(&self, other: &Self) -> bool {
+        *self == Self { experiment: self.experiment, ..*other }
+    }
+
+    fn simulate<S: Schedule + Sync>(&self, policy: &Policy<S>) -> Result<Vec<Trial>, Invalid> {
+        self.check()?;
+        self.experiment.run(
+            || Clients::new(self, policy),
+            |clients, index| clients.trial(self.experiment.seeds(index), index < timeline::TRIALS),
+        )
+    }
+
+    fn results(run: &Run<Self>) -> Results {
+        Results::of(run)
+    }
+
+    fn compare(ours: &Run<Self>, theirs: &Run<Self>) -> Comparison {
+        Comparison::of(ours, theirs)
     }
 }

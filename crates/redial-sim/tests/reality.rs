@@ -1,7 +1,7 @@
 //! Real proposers, over sockets and with the library's timers, commit as often as simulated ones.
 //!
 //! Real time is what it tests, on whatever machine: the round trip is so long that timers which are
-//! ten milliseconds late, as they are beside a build, change little.
+//! late, as they are beside a build, change little.
 
 #[path = "../examples/real_proposers/acceptor.rs"]
 mod acceptor;
@@ -14,13 +14,14 @@ mod punctuality;
 #[path = "../examples/real_proposers/wire.rs"]
 mod wire;
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
 use redial::{Backoff, Policy};
 use tokio::sync::Semaphore;
 
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Measured};
 
 const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -33,18 +34,28 @@ const RUNS: u32 = 120;
 /// Devices under way at once: enough to be done in seconds, few enough for a limit on open files.
 const ROOM: usize = 200;
 
+/// The experiment with the shortest round trip, of these and longer ones, for which this machine keeps time.
+async fn on_time(mut experiment: Experiment, room: Arc<Semaphore>) -> (Experiment, Measured) {
+    loop {
+        match experiment.measured(Arc::clone(&room)).await {
+            Ok(measured) => return (experiment, measured),
+            Err(too_busy) if too_busy.kind() == ErrorKind::Other => experiment.round_trip *= 2,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 #[tokio::test]
 async fn real_proposers_commit_as_often_as_simulated_ones() {
     let room = Arc::new(Semaphore::new(ROOM));
     let mut under_way = Vec::new();
     for (policy, devices) in [(&OLD, 4), (&NEW, 6)] {
         let experiment = Experiment { policy, devices, round_trip: ms(100), runs: RUNS };
-        let simulated = experiment.simulated();
-        let measured = tokio::spawn(experiment.measured(Arc::clone(&room)));
-        under_way.push((experiment, simulated, measured));
+        under_way.push(tokio::spawn(on_time(experiment, Arc::clone(&room))));
     }
-    for (experiment, simulated, measured) in under_way {
-        let measured = measured.await.expect("no panic").expect("a machine that can keep time");
+    for measured in under_way {
+        let (experiment, measured) = measured.await.expect("no panic");
+        let simulated = experiment.simulated();
         // Five points, and four standard errors: chance alone goes beyond those once in ten
         // thousand times. A share of the devices is measured more closely than one of the runs.
         let all = simulated.all_committed.mean;

@@ -84,11 +84,11 @@ impl Process {
     }
 }
 
-/// Without the environment, in which cargo makes the dynamic linker look in more places, and users
-/// ask for colours.
+/// In the environment of an ordinary session: a path and a language. Cargo's own makes the dynamic linker
+/// look in more places, and users ask for colours.
 pub(crate) fn undisturbed(command: &mut Command) -> &mut Command {
     let path = env::var_os("PATH").unwrap_or_default();
-    command.env_clear().env("PATH", path)
+    command.env_clear().env("PATH", path).env("LANG", "C.UTF-8")
 }
 
 /// The median time of each in nanoseconds. They take turns, so that a busy moment hits all alike.

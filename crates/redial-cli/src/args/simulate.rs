@@ -5,10 +5,11 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::{Offered, PolicyFlags};
+use crate::simulate::scenario::ALL;
 use crate::simulate::value::{self, Clients, Share};
 
 fn scenarios() -> Vec<&'static str> {
-    vec!["contention", "outage", "wave", "layers"]
+    ALL.map(|kind| kind.name).to_vec()
 }
 
 /// `redial simulate`
@@ -135,6 +136,9 @@ pub(crate) struct SettingFlags {
     /// contention: clients start anywhere within this [default: all at once]
     #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
     pub(crate) start_spread: Option<Duration>,
+    /// contention, ballot: how clients learn which round is open [default: at-start]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) learning: Option<Learning>,
 
     /// outage: calls per second
     #[arg(long, value_name = "N", value_parser = value::number, allow_hyphen_values = true)]
@@ -215,6 +219,15 @@ pub(crate) enum Model {
     Collision,
     /// Ballots and epochs, as in Paxos
     Ballot,
+}
+
+/// How clients that contend by ballots learn which round is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Learning {
+    /// They know it whenever they start a proposal, at no cost
+    AtStart,
+    /// They know what the last refusal of their own said
+    FromRefusals,
 }
 
 /// How long requests take to serve.

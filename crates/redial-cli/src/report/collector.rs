@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::events::{
-    Action, AttemptEnd, Decided, DelaySource, Event, Line, Outcome, RunEnd, RunStart,
+    Action, AttemptEnd, Decided, DelaySource, Event, Line, Mode, Outcome, RunEnd, RunStart,
 };
 use crate::shell;
 
@@ -28,35 +28,36 @@ pub(crate) struct Collector {
 
 /// What was run.
 #[derive(Debug)]
-pub(super) struct Command {
-    pub(super) argv: Vec<String>,
+pub(crate) struct Command {
+    pub(crate) argv: Vec<String>,
     /// As it would be typed.
-    pub(super) typed: String,
+    pub(crate) typed: String,
 }
 
 /// What is known of a run. A log may begin after it began and end before it ended.
 #[derive(Debug)]
-pub(super) struct Run {
-    pub(super) id: Arc<str>,
-    pub(super) start: Option<Start>,
-    pub(super) attempts: Attempts,
-    pub(super) end: Option<RunEnd>,
+pub(crate) struct Run {
+    pub(crate) id: Arc<str>,
+    pub(crate) start: Option<Start>,
+    pub(crate) attempts: Attempts,
+    pub(crate) end: Option<RunEnd>,
     /// The latest moment of it, in seconds after its start.
     last_seen: f64,
 }
 
 #[derive(Debug)]
-pub(super) struct Start {
-    pub(super) ts: Box<str>,
-    pub(super) command: Arc<Command>,
-    pub(super) cwd: Arc<str>,
-    pub(super) policy: Arc<str>,
-    pub(super) seed: u64,
+pub(crate) struct Start {
+    pub(crate) ts: Box<str>,
+    pub(crate) command: Arc<Command>,
+    pub(crate) cwd: Arc<str>,
+    pub(crate) policy: Arc<str>,
+    pub(crate) seed: u64,
+    pub(crate) mode: Mode,
 }
 
 /// The first and the last attempts of a run, and what those between add up to.
 #[derive(Debug, Default)]
-pub(super) struct Attempts {
+pub(crate) struct Attempts {
     /// By their numbers.
     listed: Vec<Attempt>,
     /// The highest number.
@@ -66,35 +67,37 @@ pub(super) struct Attempts {
 }
 
 #[derive(Debug)]
-pub(super) struct Attempt {
-    pub(super) number: u32,
+pub(crate) struct Attempt {
+    pub(crate) number: u32,
     /// None while it runs, or where its end was not written.
-    pub(super) ended: Option<Ended>,
-    pub(super) decided: Option<Decision>,
+    pub(crate) ended: Option<Ended>,
+    pub(crate) decided: Option<Decision>,
 }
 
 #[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) outcome: Outcome,
-    pub(super) exit: Option<i32>,
-    pub(super) signal: Option<Arc<str>>,
-    pub(super) duration_ns: u64,
-    pub(super) stderr_tail: Option<Box<str>>,
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    pub(crate) exit: Option<i32>,
+    pub(crate) signal: Option<Arc<str>>,
+    pub(crate) duration_ns: u64,
+    pub(crate) stderr_tail: Option<Box<str>>,
 }
 
 #[derive(Debug)]
-pub(super) struct Decision {
-    pub(super) action: Action,
-    pub(super) rule: Option<Arc<str>>,
-    pub(super) reason: Option<Arc<str>>,
-    pub(super) delay_ns: Option<u64>,
-    pub(super) delay_source: Option<DelaySource>,
+pub(crate) struct Decision {
+    pub(crate) action: Action,
+    pub(crate) rule: Option<Arc<str>>,
+    pub(crate) reason: Option<Arc<str>>,
+    pub(crate) delay_ns: Option<u64>,
+    pub(crate) delay_source: Option<DelaySource>,
 }
 
 /// How a run is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     SucceededAtOnce,
+    /// A poll that succeeded, and not at once.
+    BecameReady,
     /// It succeeded, and not at once.
     Flaky,
     Failed,
@@ -138,7 +141,7 @@ impl Collector {
         }
     }
 
-    pub(super) fn runs(&self) -> &[Run] {
+    pub(crate) fn runs(&self) -> &[Run] {
         &self.runs
     }
 
@@ -173,6 +176,7 @@ impl Collector {
             cwd: self.shared(&start.cwd),
             policy: self.shared(&start.policy),
             seed: start.seed,
+            mode: start.mode,
         }
     }
 
@@ -208,14 +212,20 @@ impl Collector {
 
 impl Run {
     /// None where the log does not have its start.
-    pub(super) fn command(&self) -> Option<&Command> {
+    pub(crate) fn command(&self) -> Option<&Command> {
         Some(&*self.start.as_ref()?.command)
     }
 
-    pub(super) fn verdict(&self) -> Verdict {
+    /// Its attempts after the first are looks and no retries.
+    pub(crate) fn is_poll(&self) -> bool {
+        self.start.as_ref().is_some_and(|start| start.mode == Mode::Until)
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
         let Some(end) = &self.end else { return Verdict::Unfinished };
         match end.outcome {
             Outcome::Succeeded if end.flaky => Verdict::Flaky,
+            Outcome::Succeeded if end.attempts > 1 => Verdict::BecameReady,
             Outcome::Succeeded => Verdict::SucceededAtOnce,
             Outcome::Failed | Outcome::Timeout | Outcome::SpawnError | Outcome::Signalled => {
                 Verdict::Failed
@@ -226,34 +236,34 @@ impl Run {
     }
 
     /// How many attempts were made.
-    pub(super) fn tries(&self) -> u32 {
+    pub(crate) fn tries(&self) -> u32 {
         self.end.as_ref().map_or(self.attempts.last, |end| end.attempts)
     }
 
-    pub(super) fn waited_ns(&self) -> u64 {
+    pub(crate) fn waited_ns(&self) -> u64 {
         self.end.as_ref().map_or_else(|| self.attempts.waited_ns(), |end| end.waited_ns)
     }
 
-    pub(super) fn running_ns(&self) -> u64 {
+    pub(crate) fn running_ns(&self) -> u64 {
         self.end.as_ref().map_or_else(|| self.attempts.running_ns(), |end| end.running_ns)
     }
 
     /// Where its end was not written: until it was last heard of.
-    pub(super) fn duration_ns(&self) -> u64 {
+    pub(crate) fn duration_ns(&self) -> u64 {
         let seen = || (self.last_seen * 1e9) as u64;
         self.end.as_ref().map_or_else(seen, |end| end.duration_ns)
     }
 
     /// The attempts that are not listed: those between the first and the last of a long run, and
     /// those that the log does not have.
-    pub(super) fn unlisted(&self) -> u32 {
+    pub(crate) fn unlisted(&self) -> u32 {
         let listed = u32::try_from(self.attempts.listed.len()).unwrap_or(u32::MAX);
         self.tries().saturating_sub(listed)
     }
 }
 
 impl Attempts {
-    pub(super) fn listed(&self) -> &[Attempt] {
+    pub(crate) fn listed(&self) -> &[Attempt] {
         &self.listed
     }
 

@@ -11,35 +11,36 @@ const NAMED: usize = 5;
 /// What there is to report.
 #[derive(Debug)]
 pub(crate) struct Summary<'c> {
-    pub(super) totals: Sums,
+    pub(crate) totals: Sums,
     /// The flakiest first.
-    pub(super) commands: Vec<CommandSummary<'c>>,
-    pub(super) slowest: Vec<&'c Run>,
-    pub(super) most_retried: Vec<&'c Run>,
+    pub(crate) commands: Vec<CommandSummary<'c>>,
+    pub(crate) slowest: Vec<&'c Run>,
+    pub(crate) most_retried: Vec<&'c Run>,
 }
 
 /// The runs of one command.
 #[derive(Debug)]
-pub(super) struct CommandSummary<'c> {
+pub(crate) struct CommandSummary<'c> {
     /// None for the runs whose start is not in the log.
-    pub(super) command: Option<&'c Command>,
-    pub(super) sums: Sums,
-    pub(super) runs: Vec<&'c Run>,
+    pub(crate) command: Option<&'c Command>,
+    pub(crate) sums: Sums,
+    pub(crate) runs: Vec<&'c Run>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sums {
-    pub(super) runs: u64,
-    pub(super) succeeded_at_once: u64,
-    pub(super) flaky: u64,
-    pub(super) failed: u64,
-    pub(super) cancelled: u64,
-    pub(super) refused: u64,
-    pub(super) unfinished: u64,
-    pub(super) attempts: u64,
-    pub(super) waited_ns: u64,
-    pub(super) running_ns: u64,
-    pub(super) slowest_ns: u64,
+pub(crate) struct Sums {
+    pub(crate) runs: u64,
+    pub(crate) succeeded_at_once: u64,
+    pub(crate) became_ready: u64,
+    pub(crate) flaky: u64,
+    pub(crate) failed: u64,
+    pub(crate) cancelled: u64,
+    pub(crate) refused: u64,
+    pub(crate) unfinished: u64,
+    pub(crate) attempts: u64,
+    pub(crate) waited_ns: u64,
+    pub(crate) running_ns: u64,
+    pub(crate) slowest_ns: u64,
 }
 
 impl Collector {
@@ -59,18 +60,19 @@ impl Collector {
         // What is equal stays in the order of the names.
         commands.sort_by(|one, other| one.sums.compare_trouble(&other.sums).reverse());
         let all = || self.runs().iter();
+        let retried = all().filter(|run| run.tries() > 1 && !run.is_poll());
         Summary {
             totals,
             commands,
             slowest: greatest(all(), |run| run.duration_ns()),
-            most_retried: greatest(all().filter(|run| run.tries() > 1), |run| run.tries()),
+            most_retried: greatest(retried, |run| run.tries()),
         }
     }
 }
 
 impl Summary<'_> {
     /// The run, where there is only one.
-    pub(super) fn only_run(&self) -> Option<&Run> {
+    pub(crate) fn only_run(&self) -> Option<&Run> {
         match self.commands.as_slice() {
             [CommandSummary { runs, .. }] if runs.len() == 1 => runs.first().copied(),
             _ => None,
@@ -83,6 +85,7 @@ impl Sums {
         self.runs += 1;
         *match run.verdict() {
             Verdict::SucceededAtOnce => &mut self.succeeded_at_once,
+            Verdict::BecameReady => &mut self.became_ready,
             Verdict::Flaky => &mut self.flaky,
             Verdict::Failed => &mut self.failed,
             Verdict::Cancelled => &mut self.cancelled,
@@ -97,12 +100,12 @@ impl Sums {
 
     /// The runs that came to a result. A run that was cancelled, refused or killed says nothing
     /// about how flaky its command is.
-    pub(super) fn finished(&self) -> u64 {
-        self.succeeded_at_once + self.flaky + self.failed
+    pub(crate) fn finished(&self) -> u64 {
+        self.succeeded_at_once + self.became_ready + self.flaky + self.failed
     }
 
     /// The share of the flaky runs in those that came to a result; none where there are none.
-    pub(super) fn flake_rate(&self) -> Option<f64> {
+    pub(crate) fn flake_rate(&self) -> Option<f64> {
         (self.finished() > 0).then(|| self.flaky as f64 / self.finished() as f64)
     }
 

@@ -1,13 +1,14 @@
 //! How an attempt ended: in words, as an exit code, and as an event.
 
 use std::fmt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use redial_policy::Ending;
-use rustix::process::WaitStatus;
+use redial_process::signals::short_name;
 
-use super::signals::short_name;
 use crate::events::Outcome;
 
 /// What the exit code of a command is that could not be found, or not be executed.
@@ -16,11 +17,11 @@ const NOT_EXECUTABLE: u8 = 126;
 const TIMED_OUT: u8 = 124;
 
 /// From what the system tells.
-pub(super) fn of_status(status: WaitStatus, timed_out: bool) -> Ending {
-    match (timed_out, status.terminating_signal()) {
+pub(super) fn of_status(status: ExitStatus, timed_out: bool) -> Ending {
+    match (timed_out, status.signal()) {
         (true, _) => Ending::TimedOut,
         (false, Some(number)) => Ending::Signal { number, name: signal_name(number) },
-        (false, None) => Ending::Exit(status.exit_status().unwrap_or(1)),
+        (false, None) => Ending::Exit(status.code().unwrap_or(1)),
     }
 }
 

@@ -7,10 +7,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use redial_policy::Stream;
+use redial_process::signals::{self, short_name};
+use redial_process::{Clock, Observer, Outlet};
 
-use super::clock::Clock;
-use super::outlet::Outlet;
-use crate::events::{Event, Line, VERSION};
+use crate::environment::NamedFile;
+use crate::events::{Event, Line, Sender, Signalled, VERSION};
 use crate::report::Collector;
 
 pub(super) struct Log {
@@ -41,7 +42,7 @@ impl Log {
     /// A log to a file, or to standard output for `-`, and what is collected for a report.
     pub(super) fn open(
         run: &str,
-        events: Option<&Path>,
+        events: Option<&NamedFile>,
         collector: Option<Collector>,
     ) -> Result<Self, String> {
         let sink = events.map(Sink::open).transpose()?;
@@ -67,6 +68,11 @@ impl Log {
         }
     }
 
+    /// Nothing more goes to it.
+    pub(super) fn close(&mut self) {
+        (self.sink, self.collector) = (None, None);
+    }
+
     /// Why the log is not whole: once, and only if it is not.
     pub(super) fn trouble(&mut self) -> Option<String> {
         let sink = self.sink.as_mut().filter(|sink| !sink.told)?;
@@ -76,14 +82,28 @@ impl Log {
     }
 }
 
+impl Observer for Log {
+    fn signalled(&mut self, clock: &Clock, signalled: redial_process::Signalled) {
+        self.event(clock, || {
+            Event::Signalled(Signalled {
+                signal: short_name(signalled.signal).to_owned(),
+                from: match signalled.from {
+                    signals::Sender::Terminal => Sender::Terminal,
+                    signals::Sender::Process => Sender::Process,
+                },
+                forwarded: signalled.forwarded,
+            })
+        });
+    }
+}
+
 impl Sink {
-    fn open(path: &Path) -> Result<Self, String> {
+    fn open(NamedFile { by, path }: &NamedFile) -> Result<Self, String> {
         let name = path.display().to_string();
         let to = match path.to_str() {
             Some("-") => Destination::Stdout(Outlet::open(Stream::Stdout)),
             _ => Destination::File(
-                open(path)
-                    .map_err(|reason| format!("--events: cannot write to {name}: {reason}"))?,
+                open(path).map_err(|reason| format!("{by}: cannot write to {name}: {reason}"))?,
             ),
         };
         Ok(Self { name, to, torn: false, trouble: None, told: false })

@@ -2,8 +2,6 @@
 
 use std::cmp::Reverse;
 
-use redial_sim::Estimate;
-
 use super::outcome::{Measure, Outcome, Unit, Value};
 use super::value;
 
@@ -11,11 +9,10 @@ use super::value;
 #[derive(Clone, Debug)]
 pub(crate) struct Assertion {
     text: String,
-    /// The place of what it is about among the scenario's measures.
-    measure: usize,
+    /// What it is about.
+    measure: Measure,
     comparison: Comparison,
     limit: f64,
-    unit: Unit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +44,9 @@ pub(crate) struct Answer {
     /// The outcome that is closest to breaking it, or farthest beyond.
     pub(crate) worst: Option<usize>,
     pub(crate) words: String,
+    /// Whether the limit is beyond the interval of what was measured; nothing where that is no
+    /// mean and no share.
+    pub(crate) is_sure: Option<bool>,
 }
 
 impl Assertion {
@@ -77,15 +77,14 @@ impl Assertion {
             return Err(wrong(format!("there is no `{name}` here; there are {names}")));
         }
         let fits = |measure: &Measure| is_named(measure) && units.contains(&measure.unit);
-        let Some(measure) = measures.iter().position(fits) else {
+        let Some(&measure) = measures.iter().find(|measure| fits(measure)) else {
             let unit =
                 measures.iter().find(|measure| is_named(measure)).map(|measure| measure.unit);
             let example = unit.map_or("", example);
             return Err(wrong(format!("{name} is compared with something such as {example}")));
         };
-        let unit = measures[measure].unit;
-        let limit = if unit == Unit::Milliseconds { limit * 1000.0 } else { limit };
-        Ok(Self { text: text.trim().into(), measure, comparison, limit, unit })
+        let limit = if measure.unit == Unit::Milliseconds { limit * 1000.0 } else { limit };
+        Ok(Self { text: text.trim().into(), measure, comparison, limit })
     }
 
     /// Whether it holds for one of the policies.
@@ -100,7 +99,7 @@ impl Assertion {
 
     /// Whether it holds for all of these. Where there is no number, nothing holds.
     pub(crate) fn answer(&self, outcomes: &[Outcome]) -> Answer {
-        let value = |outcome: &Outcome| outcome.values.as_ref().ok().map(|all| all[self.measure]);
+        let value = |outcome: &Outcome| outcome.value(self.measure.key);
         let Some(missing) = outcomes.iter().position(|outcome| value(outcome).is_none()) else {
             let worst = outcomes.iter().enumerate().filter_map(|(at, one)| Some((at, value(one)?)));
             let worst = worst
@@ -108,13 +107,19 @@ impl Assertion {
             return self.said(worst);
         };
         let words = "there is no result".into();
-        Answer { text: self.text.clone(), holds: false, worst: Some(missing), words }
+        Answer { text: self.text.clone(), holds: false, worst: Some(missing), words, is_sure: None }
     }
 
     fn said(&self, worst: Option<(usize, Value)>) -> Answer {
         let Some((at, value)) = worst else {
             let words = "there is no result".into();
-            return Answer { text: self.text.clone(), holds: false, worst: None, words };
+            return Answer {
+                text: self.text.clone(),
+                holds: false,
+                worst: None,
+                words,
+                is_sure: None,
+            };
         };
         let holds = match self.comparison {
             Comparison::Below => value.number() < self.limit,
@@ -122,14 +127,12 @@ impl Assertion {
             Comparison::Above => value.number() > self.limit,
             Comparison::AtLeast => value.number() >= self.limit,
         };
-        let mut words = value.words(self.unit);
-        if let Value::Estimate(Estimate { mean, ci95 }) = value
-            && ci95 > 0.0
-            && (mean - self.limit).abs() <= ci95
-        {
-            words.push_str(", too close to be sure");
-        }
-        Answer { text: self.text.clone(), holds, worst: Some(at), words }
+        let is_beyond = |(low, high): (f64, f64)| self.limit < low || high < self.limit;
+        // What was the same in every trial is compared as it is.
+        let is_exact = |(low, high): (f64, f64)| low == high;
+        let is_sure = value.interval().map(|ends| is_exact(ends) || is_beyond(ends));
+        let words = value.words(self.measure.unit);
+        Answer { text: self.text.clone(), holds, worst: Some(at), words, is_sure }
     }
 
     /// How far in the wrong direction.
@@ -167,7 +170,7 @@ fn example(unit: Unit) -> &'static str {
         Unit::Milliseconds | Unit::Seconds => "30s",
         Unit::PerSecond => "500/s",
         Unit::Times => "1.5x",
-        Unit::Share => "99%",
+        Unit::Share | Unit::Points => "99%",
     }
 }
 
@@ -184,14 +187,15 @@ mod tests {
 
     fn outcomes(rows: &[[f64; 4]]) -> Vec<Outcome> {
         let value = |mean: f64| match mean.is_finite() {
-            true => Value::Estimate(Estimate { mean, ci95: 0.0 }),
+            true => Value::Estimate(redial_sim::Estimate::exact(mean)),
             false => Value::Never,
         };
         let outcome = |row: &[f64; 4]| Outcome {
             policy: 0,
+            short: "1".into(),
             clients: None,
             trials: 1,
-            values: Ok(row.map(value).to_vec()),
+            values: Ok(MEASURES.into_iter().zip(row.map(value)).collect()),
             against_first: Vec::new(),
         };
         rows.iter().map(outcome).collect()
@@ -227,6 +231,7 @@ mod tests {
         let assertion = Assertion::read("peak < 9x", &MEASURES).expect("an assertion");
         let cut = Outcome {
             policy: 0,
+            short: "1".into(),
             clients: None,
             trials: 0,
             values: Err("cut".into()),

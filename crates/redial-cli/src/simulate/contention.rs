@@ -2,199 +2,183 @@
 
 use std::time::Duration;
 
-use redial_sim::{Contention, Cut, Estimate, Invalid, Latency, Results, Run};
+use redial_sim::Estimate;
+use redial_sim::contention::{Comparison, Contention, Latency, Learning, Model, Results};
 use serde_json::{Value as Json, json};
 
-use super::outcome::{Measure, Outcome, Unit, Value, amount, changes, table};
-use super::study::Compared;
-use super::{Candidate, Ran, Simulated, Trials, each, tried};
-use crate::args::{Model, SettingFlags};
+use super::outcome::{Outcome, Unit, Value, amount, changes, table};
+use super::scenario::{Change, Findings, Found, Quantity, Scenario, Trials, set};
+use crate::args::{self, SettingFlags};
 use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Style, Table};
+use crate::output::Failure;
 
-/// Of which crowd, and how far its messages go.
-#[derive(Clone, Debug)]
+/// Which crowds, and how far their messages go.
 pub(crate) struct Setting {
-    pub(crate) model: Model,
+    /// With any number of clients.
+    scenario: Contention,
     pub(crate) clients: Vec<u32>,
-    pub(crate) latency: Latency,
-    pub(crate) start_spread: Duration,
 }
-
-pub(crate) const MEASURES: &[Measure] = &[
-    Measure::new("calls", Unit::Count),
-    Measure::new("time_ms", Unit::Milliseconds),
-    Measure::new("committed", Unit::Share),
-    Measure::new("all_committed", Unit::Share),
-    Measure::new("attempts", Unit::Count),
-];
-
-/// What they are called in a table.
-const SHOWN: [(usize, &str); 5] = [
-    (0, "calls"),
-    (1, "time until the last is done"),
-    (2, "clients that succeed"),
-    (3, "trials in which all do"),
-    (4, "attempts of each"),
-];
 
 const CROWDS: [u32; 4] = [10, 20, 50, 100];
 
 /// At this share everybody is as good as served.
 const NEARLY_ALL: f64 = 0.99;
 
-impl Setting {
-    pub(crate) fn new(flags: &SettingFlags) -> Self {
-        let model = flags.model.unwrap_or(Model::Occ);
-        let usual = if model == Model::Occ { 10 } else { 20 };
-        let mean = flags.latency.unwrap_or(Duration::from_millis(usual));
-        let spread = flags.latency_spread.unwrap_or(mean / 5);
-        Self {
-            model,
-            clients: flags.clients.as_ref().map_or(CROWDS.to_vec(), |clients| clients.0.clone()),
-            latency: Latency { mean, spread },
-            start_spread: flags.start_spread.unwrap_or_default(),
-        }
-    }
+impl Scenario for Setting {
+    type Simulated = Contention;
 
-    /// The scenario with so many clients.
-    pub(crate) fn scenario(&self, clients: u32) -> Contention {
-        let scenario = match self.model {
-            Model::Occ => Contention::occ(clients),
-            Model::Collision => Contention::collision(clients),
-            Model::Ballot => Contention::ballot(clients),
+    const NAME: &'static str = "contention";
+    const SETTINGS: &'static [&'static str] =
+        &["model", "clients", "latency", "latency_spread", "start_spread", "learning"];
+    const MEASURES: &'static [Quantity<Results>] = &[
+        Quantity::titled("calls", "calls", Unit::Count, |results| results.calls.into()),
+        Quantity::titled("time_ms", "time until the last is done", Unit::Milliseconds, |results| {
+            results.time_ms.into()
+        }),
+        Quantity::titled("committed", "clients that succeed", Unit::Share, |results| {
+            results.committed.into()
+        }),
+        Quantity::titled("all_committed", "trials in which all do", Unit::Share, |results| {
+            Value::Share(results.all_committed)
+        }),
+        Quantity::titled("attempts", "attempts of each", Unit::Count, |results| {
+            results.attempts.into()
+        }),
+    ];
+    const CHANGES: &'static [Change<Comparison>] = &[
+        ("calls", |change| Some(change.calls)),
+        ("time_ms", |change| Some(change.time_ms)),
+        ("committed", |change| Some(change.committed)),
+        ("all_committed", |change| Some(change.all_committed)),
+        ("attempts", |change| Some(change.attempts)),
+    ];
+
+    fn new(flags: &SettingFlags) -> Result<Self, Failure> {
+        let mut scenario = match flags.model.unwrap_or(args::Model::Occ) {
+            args::Model::Occ => Contention::occ(1),
+            args::Model::Collision => Contention::collision(1),
+            args::Model::Ballot => Contention::ballot(1),
         };
-        scenario.latency(self.latency).start_spread(self.start_spread)
-    }
-
-    pub(crate) fn json(&self) -> Json {
-        json!({
-            "name": "contention",
-            "model": self.model_name(),
-            "clients": self.clients,
-            "latency_ms": millis(self.latency.mean),
-            "latency_spread_ms": millis(self.latency.spread),
-            "start_spread_ms": millis(self.start_spread),
-        })
-    }
-
-    fn model_name(&self) -> &'static str {
-        match self.model {
-            Model::Occ => "occ",
-            Model::Collision => "collision",
-            Model::Ballot => "ballot",
+        if flags.learning.is_some() && scenario.model != Model::Ballot {
+            return Err(Failure::from("--learning is about ballots; it needs --model ballot"));
         }
+        set(&mut scenario.latency, flags.latency.map(Latency::around));
+        set(&mut scenario.latency.spread, flags.latency_spread);
+        set(&mut scenario.start_spread, flags.start_spread);
+        let learning = flags.learning.map(|learning| match learning {
+            args::Learning::AtStart => Learning::AtStart,
+            args::Learning::FromRefusals => Learning::FromRefusals,
+        });
+        set(&mut scenario.learning, learning);
+        let clients = flags.clients.as_ref().map_or(CROWDS.to_vec(), |clients| clients.0.clone());
+        Ok(Self { scenario, clients })
     }
 
-    pub(crate) fn title(&self) -> String {
-        let latency = crate::duration::human(self.latency.mean);
-        match self.model {
+    fn title(&self) -> String {
+        let latency = crate::duration::human(self.scenario.latency.mean);
+        match self.scenario.model {
             Model::Occ => format!("Clients that write to one record, {latency} away"),
             Model::Collision => {
                 format!("Proposals that destroy each other, at a round trip of {latency}")
             }
-            Model::Ballot => format!("Ballots of one acceptor, at a round trip of {latency}"),
+            Model::Ballot => {
+                let learning = match self.scenario.learning {
+                    Learning::AtStart => "",
+                    Learning::FromRefusals => ", whose rounds are learnt from refusals",
+                };
+                format!("Ballots of one acceptor, at a round trip of {latency}{learning}")
+            }
         }
     }
 
-    /// Runs every policy with every crowd.
-    pub(crate) fn run(&self, policies: &[Candidate], trials: &Trials) -> Result<Ran, Invalid> {
-        let mut crowds = Vec::new();
-        for clients in &self.clients {
-            let run = |candidate: &Candidate| {
-                tried!(self.scenario(*clients), *clients, trials).run(&candidate.policy)
-            };
-            let (outcomes, found) = each(policies, run, values)?;
-            crowds.extend(outcomes.into_iter().map(|outcome| Crowd {
-                clients: *clients,
-                results:
-                    found.iter().find(|one| one.place == outcome.policy).map(|one| one.results),
-                outcome: Outcome { clients: Some(*clients), ..outcome },
-            }));
-        }
-        let named: Vec<_> = policies.iter().map(|candidate| &candidate.named).collect();
-        let found = Found { setting: self, policies: &named, crowds: &crowds };
-        Ok(Ran {
-            outcomes: crowds.iter().map(|crowd| crowd.outcome.clone()).collect(),
-            lead: found.lead(),
-            tables: found.tables(),
-            figures: found.figures(),
+    fn json(&self) -> Json {
+        let Contention { model, latency, start_spread, learning, .. } = self.scenario;
+        json!({
+            "name": Self::NAME,
+            "model": match model {
+                Model::Occ => "occ",
+                Model::Collision => "collision",
+                Model::Ballot => "ballot",
+            },
+            "clients": self.clients,
+            "latency_ms": millis(latency.mean),
+            "latency_spread_ms": millis(latency.spread),
+            "start_spread_ms": millis(start_spread),
+            "learning": (model == Model::Ballot).then_some(match learning {
+                Learning::AtStart => "at-start",
+                Learning::FromRefusals => "from-refusals",
+            }),
         })
     }
-}
 
-/// One policy with one crowd.
-struct Crowd {
-    clients: u32,
-    outcome: Outcome,
-    results: Option<Results>,
-}
-
-impl Simulated for Run {
-    type Results = Results;
-    type Cut = Cut;
-
-    fn ended(&self) -> usize {
-        self.trials().len()
+    fn crowds(&self) -> Vec<Option<u32>> {
+        self.clients.iter().copied().map(Some).collect()
     }
 
-    fn outcome(&self) -> Result<Results, Cut> {
-        self.results()
+    fn clients(&self, crowd: Option<u32>) -> u32 {
+        crowd.unwrap_or(self.scenario.clients)
     }
 
-    fn against_first(&self, first: &Self) -> Option<Vec<(&'static str, Estimate)>> {
-        let change = self.against(first)?;
-        Some(vec![
-            ("calls", change.calls),
-            ("time_ms", change.time_ms),
-            ("committed", change.committed),
-            ("attempts", change.attempts_per_client),
-        ])
+    fn simulated(&self, crowd: Option<u32>, _: Option<Duration>, _: &Trials) -> Contention {
+        let mut scenario = self.scenario;
+        set(&mut scenario.clients, crowd);
+        scenario
+    }
+
+    fn lead(&self, findings: &Findings<'_, Results>) -> Vec<String> {
+        Crowds { clients: &self.clients, findings }.lead()
+    }
+
+    fn tables(&self, findings: &Findings<'_, Results>) -> Vec<Table> {
+        Crowds { clients: &self.clients, findings }.tables()
+    }
+
+    fn figures(&self, findings: &Findings<'_, Results>) -> Vec<Figure> {
+        Crowds { clients: &self.clients, findings }.figures()
     }
 }
 
-fn values(results: &Results) -> Vec<Value> {
-    vec![
-        Value::Estimate(results.calls),
-        Value::Estimate(results.time_ms),
-        Value::Estimate(results.committed),
-        Value::Number(results.all_committed.mean),
-        Value::Estimate(results.attempts_per_client),
-    ]
+/// What the policies came to with each crowd.
+struct Crowds<'f> {
+    clients: &'f [u32],
+    findings: &'f Findings<'f, Results>,
 }
 
-/// All of them.
-struct Found<'r> {
-    setting: &'r Setting,
-    policies: &'r [&'r Compared],
-    crowds: &'r [Crowd],
-}
-
-impl Found<'_> {
+impl Crowds<'_> {
     fn of(&self, policy: usize, clients: u32) -> Option<Results> {
-        let is_it = |crowd: &&Crowd| crowd.outcome.policy == policy && crowd.clients == clients;
-        self.crowds.iter().find(is_it).and_then(|crowd| crowd.results)
+        let is_it = |one: &&Found<_>| one.policy == policy && one.clients == Some(clients);
+        self.findings.found.iter().find(is_it).map(|one| one.results)
+    }
+
+    fn policies(&self) -> std::ops::Range<usize> {
+        0..self.findings.policies.len()
+    }
+
+    fn most(&self) -> u32 {
+        self.clients.last().copied().unwrap_or_default()
     }
 
     /// With the largest crowd for which there is a result of each policy.
     fn lead(&self) -> Vec<String> {
         let all_known =
-            |clients: &&u32| (0..self.policies.len()).all(|one| self.of(one, **clients).is_some());
-        let Some(&clients) = self.setting.clients.iter().rev().find(all_known) else {
+            |clients: &&u32| self.policies().all(|one| self.of(one, **clients).is_some());
+        let Some(&clients) = self.clients.iter().rev().find(all_known) else {
             return vec!["There is no crowd in which each policy came to an end.".into()];
         };
         let results: Vec<_> =
-            (0..self.policies.len()).filter_map(|policy| self.of(policy, clients)).collect();
-        let mut lead = vec![headline(&results, clients)];
+            self.policies().filter_map(|policy| self.of(policy, clients)).collect();
+        let names: Vec<_> = self.policies().map(|policy| self.short(policy)).collect();
+        let mut lead = vec![headline(&results, &names, clients)];
         // Of one policy with one crowd there is no more to say.
-        if self.crowds.len() > 1 {
-            lead.extend((0..self.policies.len()).filter_map(|policy| self.reach(policy)));
+        if self.findings.outcomes.len() > 1 {
+            lead.extend(self.policies().filter_map(|policy| self.reach(policy)));
         }
         lead
     }
 
     /// Up to how many clients a policy that gives up serves nearly all of them.
     fn reach(&self, policy: usize) -> Option<String> {
-        let served = self.setting.clients.iter().filter_map(|clients| {
+        let served = self.clients.iter().filter_map(|clients| {
             self.of(policy, *clients).map(|results| (*clients, results.committed.mean))
         });
         let served: Vec<_> = served.collect();
@@ -211,93 +195,86 @@ impl Found<'_> {
         })
     }
 
+    /// Its name, or its number where it has none.
+    fn short(&self, policy: usize) -> String {
+        self.findings.policies[policy].named.short(policy)
+    }
+
     fn name(&self, policy: usize) -> String {
-        match self.policies.len() {
+        match self.policies().len() {
             1 => "The policy".into(),
-            _ => format!("Policy {}", policy + 1),
+            _ => format!("Policy {}", self.short(policy)),
         }
     }
 
     fn tables(&self) -> Vec<Table> {
-        let mut tables = match self.setting.clients.as_slice() {
-            [clients] => vec![self.one_crowd(*clients)],
+        let (most, measures) = (self.most(), self.findings.measures);
+        let is_of_most = |one: &&Outcome| one.clients == Some(most);
+        let outcomes: Vec<_> = self.findings.outcomes.iter().filter(is_of_most).cloned().collect();
+        let mut tables = match self.clients {
+            [clients] => vec![table(format!("With {clients} clients"), &outcomes, measures)],
             _ => self.by_crowd(),
         };
-        let most = self.setting.clients.last().copied().unwrap_or_default();
-        tables.extend(changes(&self.outcomes_of(most), MEASURES, &SHOWN).map(|table| Table {
+        tables.extend(changes(&outcomes, measures).map(|table| Table {
             caption: format!("{}, with {most} clients", table.caption),
             ..table
         }));
         tables
     }
 
-    fn outcomes_of(&self, clients: u32) -> Vec<Outcome> {
-        let crowds = self.crowds.iter().filter(|crowd| crowd.clients == clients);
-        crowds.map(|crowd| crowd.outcome.clone()).collect()
-    }
-
-    fn one_crowd(&self, clients: u32) -> Table {
-        let outcomes = self.outcomes_of(clients);
-        table(format!("With {clients} clients"), &outcomes, MEASURES, &SHOWN)
-    }
-
     /// A table for each quantity, the crowds one below the other.
     fn by_crowd(&self) -> Vec<Table> {
         // That everybody succeeds is said once, in the first sentence.
-        let all = |crowd: &Crowd| crowd.results.is_none_or(|all| all.committed.mean >= 1.0);
-        let cost = [(0, "Calls"), (1, "Time until the last is done")];
-        let success = [(2, "Clients that succeed"), (3, "Trials in which all do")];
-        let success = success.into_iter().filter(|_| !self.crowds.iter().all(all));
-        success.chain(cost).map(|(measure, caption)| self.table_of(measure, caption)).collect()
+        let success: &[_] = match self.is_anybody_left() {
+            true => &[
+                ("committed", "Clients that succeed"),
+                ("all_committed", "Trials in which all do"),
+            ],
+            false => &[],
+        };
+        let cost = &[("calls", "Calls"), ("time_ms", "Time until the last is done")];
+        success.iter().chain(cost).map(|(key, caption)| self.table_of(key, caption)).collect()
     }
 
-    fn table_of(&self, measure: usize, caption: &str) -> Table {
-        let numbers = (1..=self.policies.len()).map(|number| number.to_string());
+    fn is_anybody_left(&self) -> bool {
+        self.findings.found.iter().any(|one| one.results.committed.mean < 1.0)
+    }
+
+    fn table_of(&self, key: &str, caption: &str) -> Table {
+        let names = self.policies().map(|policy| self.short(policy));
         let row = |clients: &u32| {
             let cell = |policy: usize| {
-                let is_it =
-                    |crowd: &&Crowd| crowd.outcome.policy == policy && crowd.clients == *clients;
-                let values = self.crowds.iter().find(is_it).map(|crowd| &crowd.outcome.values);
-                match values {
-                    Some(Ok(values)) => values[measure].words(MEASURES[measure].unit),
-                    _ => "cut".into(),
-                }
+                let is_it = |one: &&Outcome| one.policy == policy && one.clients == Some(*clients);
+                let outcome = self.findings.outcomes.iter().find(is_it);
+                outcome.map_or_else(|| "cut".into(), |outcome| outcome.words(key))
             };
-            let cells = (0..self.policies.len()).map(cell);
-            std::iter::once(clients.to_string()).chain(cells).collect()
+            std::iter::once(clients.to_string()).chain(self.policies().map(cell)).collect()
         };
-        Table {
-            caption: format!("{caption}, by policy"),
-            header: std::iter::once("clients".into()).chain(numbers).collect(),
-            rows: self.setting.clients.iter().map(row).collect(),
-        }
+        let header = std::iter::once("clients".into()).chain(names).collect();
+        let rows = self.clients.iter().map(row).collect();
+        Table::new(format!("{caption}, by policy"), header, rows)
     }
 
     fn figures(&self) -> Vec<Figure> {
         let mut figures = Vec::new();
-        if self.crowds.iter().all(|crowd| crowd.results.is_none()) {
-            return figures;
-        }
-        if self.setting.clients.len() > 1 {
-            let gives_up =
-                |crowd: &Crowd| crowd.results.is_some_and(|all| all.committed.mean < 1.0);
+        if self.clients.len() > 1 {
             // Work and time of clients that give up are of no interest before this.
-            if self.crowds.iter().any(gives_up) {
+            if self.is_anybody_left() {
                 figures.push(self.against_clients(
                     "Success",
                     "clients that succeed, %",
                     Some(Scale::Percent),
-                    |all| (100.0 * all.committed.mean, 100.0 * all.committed.ci95),
+                    100.0,
+                    |all| all.committed,
                 ));
             }
-            figures.push(
-                self.against_clients("Work", "calls", None, |all| (all.calls.mean, all.calls.ci95)),
-            );
+            figures.push(self.against_clients("Work", "calls", None, 1.0, |all| all.calls));
             figures.push(self.against_clients(
                 "Time",
                 "time until the last is done, ms",
                 None,
-                |all| (all.time_ms.mean, all.time_ms.ci95),
+                1.0,
+                |all| all.time_ms,
             ));
         }
         figures.push(self.work_and_time());
@@ -309,11 +286,13 @@ impl Found<'_> {
         title: &str,
         label: &str,
         scale: Option<Scale>,
-        quantity: impl Fn(&Results) -> (f64, f64),
+        times: f64,
+        quantity: impl Fn(&Results) -> Estimate,
     ) -> Figure {
-        let point = |crowd: &Crowd| {
-            let (y, error) = quantity(&crowd.results?);
-            Some(Point { x: crowd.clients.into(), y, error })
+        let point = |one: &Found<Results>| {
+            let Estimate { mean, low, high, .. } = quantity(&one.results);
+            let interval = (times * low, times * high);
+            Some(Point { x: one.clients?.into(), y: times * mean, interval })
         };
         let series: Vec<_> = self.series(point, Style::Line).collect();
         // Where one policy needs a hundred times what another does, both are to be seen.
@@ -334,10 +313,10 @@ impl Found<'_> {
 
     /// Work against time, the largest crowd last.
     fn work_and_time(&self) -> Figure {
-        let most = self.setting.clients.last().copied().unwrap_or_default();
-        let point = |crowd: &Crowd| {
-            let results = crowd.results.filter(|_| crowd.clients == most)?;
-            Some(Point { x: results.calls.mean, y: results.time_ms.mean, error: 0.0 })
+        let most = self.most();
+        let point = |one: &Found<Results>| {
+            let Results { calls, time_ms, .. } = &one.results;
+            (one.clients == Some(most)).then(|| Point::new(calls.mean, time_ms.mean))
         };
         // Work and time of those that give up are no achievement.
         let with_share = |(policy, series): (usize, Series)| {
@@ -364,27 +343,19 @@ impl Found<'_> {
 
     fn series(
         &self,
-        point: impl Fn(&Crowd) -> Option<Point>,
+        point: impl Fn(&Found<Results>) -> Option<Point>,
         style: Style,
     ) -> impl Iterator<Item = Series> {
-        let of = move |policy: usize| {
-            self.crowds
-                .iter()
-                .filter(|crowd| crowd.outcome.policy == policy)
-                .filter_map(&point)
-                .collect()
-        };
-        let points: Vec<Vec<Point>> = (0..self.policies.len()).map(of).collect();
-        points.into_iter().enumerate().map(move |(place, points)| Series {
-            name: self.policies[place].label(place),
-            points,
-            style,
+        self.policies().map(move |policy| {
+            let found = self.findings.found.iter().filter(|one| one.policy == policy);
+            let points = found.filter_map(&point).collect();
+            Series { name: self.findings.policies[policy].named.label(policy), points, style }
         })
     }
 }
 
 /// Who needs the least.
-fn headline(results: &[Results], clients: u32) -> String {
+fn headline(results: &[Results], names: &[String], clients: u32) -> String {
     let least = |quantity: fn(&Results) -> f64| {
         let places = results.iter().enumerate();
         places.min_by(|(_, one), (_, other)| quantity(one).total_cmp(&quantity(other)))
@@ -406,10 +377,17 @@ fn headline(results: &[Results], clients: u32) -> String {
     }) {
         let share = amount(most, 0.0, Unit::Share);
         let cost = format!("({} in {})", calls(&results[best]), time(&results[best]));
+        // Fewer is said of what is beyond doubt.
+        let low = results[best].committed.low;
+        let others = || results.iter().enumerate().filter(|(place, _)| *place != best);
+        let fewer = match others().all(|(_, other)| other.committed.high < low) {
+            true => "and fewer",
+            false => "and not clearly fewer",
+        };
         let with = match results.len() {
             1 => format!("before the policy gives up {cost}"),
-            2 => format!("with policy {} {cost}, and fewer with the other", best + 1),
-            _ => format!("with policy {} {cost}, and fewer with the others", best + 1),
+            2 => format!("with policy {} {cost}, {fewer} with the other", names[best]),
+            _ => format!("with policy {} {cost}, {fewer} with the others", names[best]),
         };
         return format!("Of {clients} clients {share} succeed {with}.");
     }
@@ -421,14 +399,14 @@ fn headline(results: &[Results], clients: u32) -> String {
             "{crowd} the fewest calls ({}) and the least time ({}) with policy {}.",
             calls(least),
             time(least),
-            work + 1,
+            names[work],
         ),
         (Some((work, least)), Some((quickest, soonest))) => format!(
             "{crowd} the fewest calls with policy {} ({}, in {}) and the least time with policy {} ({}, with {}).",
-            work + 1,
+            names[work],
             calls(least),
             time(least),
-            quickest + 1,
+            names[quickest],
             time(soonest),
             calls(soonest),
         ),

@@ -16,9 +16,9 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use toml::de::{DeTable, DeValue};
 
-use crate::draw::Lines;
 use crate::output::Failure;
 use crate::source::Source;
+use crate::view::diagnostic::Lines;
 
 /// The flags of a verb, wherever they were written.
 pub(crate) struct Written<A> {

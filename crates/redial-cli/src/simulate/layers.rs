@@ -2,105 +2,96 @@
 
 use std::time::Duration;
 
-use redial_sim::{CutShort, Estimate, Invalid, Layers, LayersResults, LayersRun};
+use redial_sim::layers::{Comparison, Layers, Results};
 use serde_json::{Value as Json, json};
 
-use super::outage::Tokens;
-use super::outcome::{Measure, Unit, Value, amount, changes, table};
-use super::{Candidate, Found, Ran, Simulated, Trials, each, tried};
+use super::budget::Tokens;
+use super::outcome::{Unit, Value, amount};
+use super::scenario::{Change, Findings, Found, Quantity, Scenario, Trials, set};
 use crate::args::SettingFlags;
 use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Style};
 use crate::output::Failure;
 
 /// How many layers, over what.
-#[derive(Clone, Debug)]
 pub(crate) struct Setting {
-    depth: u32,
-    errors: f64,
+    layers: Layers,
     budget: Option<Tokens>,
-    calls: u32,
-    attempt_time: Duration,
 }
 
-pub(crate) const MEASURES: &[Measure] = &[
-    Measure::new("amplification", Unit::Times),
-    Measure::new("worst", Unit::Times),
-    Measure::new("closed_form", Unit::Times),
-    Measure::new("succeeded", Unit::Share),
-    Measure::new("time_ms", Unit::Milliseconds),
-    Measure::new("time_p99_ms", Unit::Milliseconds),
-];
+impl Scenario for Setting {
+    type Simulated = Layers;
 
-/// Which of them stand in the table, and under what.
-const SHOWN: [(usize, &str); 6] = [
-    (0, "attempts per call"),
-    (1, "at worst"),
-    (2, "in theory"),
-    (3, "succeed"),
-    (4, "time"),
-    (5, "99% within"),
-];
+    const NAME: &'static str = "layers";
+    const SETTINGS: &'static [&'static str] =
+        &["depth", "errors", "budget", "budget_burst", "budget_floor", "calls", "attempt_time"];
+    const MEASURES: &'static [Quantity<Results>] = &[
+        Quantity::titled("amplification", "attempts per call", Unit::Times, |results| {
+            results.amplification.into()
+        }),
+        Quantity::titled("worst", "at worst", Unit::Times, |results| {
+            Value::Number(results.worst as f64)
+        }),
+        Quantity::titled("closed_form", "in theory", Unit::Times, |results| {
+            Value::Number(results.closed_form.unwrap_or(f64::NAN))
+        }),
+        Quantity::titled("succeeded", "succeed", Unit::Share, |results| results.succeeded.into()),
+        Quantity::titled("time_ms", "time", Unit::Milliseconds, |results| results.time_ms.into()),
+        Quantity::titled("time_p99_ms", "99% within", Unit::Milliseconds, |results| {
+            results.time_p99_ms.into()
+        }),
+    ];
+    const CHANGES: &'static [Change<Comparison>] = &[
+        ("amplification", |change| Some(change.amplification)),
+        ("succeeded", |change| Some(change.succeeded)),
+        ("time_ms", |change| Some(change.time_ms)),
+    ];
 
-impl Setting {
-    pub(crate) fn new(flags: &SettingFlags) -> Result<Self, Failure> {
-        Ok(Self {
-            depth: flags.depth.unwrap_or(3),
-            errors: flags.errors.map_or(1.0, |share| share.0),
-            budget: Tokens::new(flags)?,
-            calls: flags.calls.unwrap_or(1000),
-            attempt_time: flags.attempt_time.unwrap_or(Duration::from_millis(10)),
-        })
+    fn new(flags: &SettingFlags) -> Result<Self, Failure> {
+        let mut layers = Layers::default();
+        set(&mut layers.depth, flags.depth);
+        set(&mut layers.errors, flags.errors.map(|share| share.0));
+        set(&mut layers.calls, flags.calls);
+        set(&mut layers.attempt_time, flags.attempt_time);
+        let budget = Tokens::new(flags)?;
+        layers.budget = budget.map(Tokens::builder);
+        Ok(Self { layers, budget })
     }
 
-    fn scenario(&self) -> Layers {
-        Layers::new(self.depth)
-            .errors(self.errors)
-            .service(self.attempt_time)
-            .budget(self.budget.map(Tokens::builder))
-            .calls(self.calls)
-    }
-
-    pub(crate) fn title(&self) -> String {
-        let bottom = match self.errors {
+    fn title(&self) -> String {
+        let bottom = match self.layers.errors {
             1.0 => "is down".into(),
             errors => format!("fails {} of its attempts", amount(errors, 0.0, Unit::Share)),
         };
-        format!("{} layers that retry, over one that {bottom}", self.depth)
+        format!("{} layers that retry, over one that {bottom}", self.layers.depth)
     }
 
-    pub(crate) fn json(&self) -> Json {
+    fn json(&self) -> Json {
         json!({
-            "name": "layers",
-            "depth": self.depth,
-            "errors": self.errors,
+            "name": Self::NAME,
+            "depth": self.layers.depth,
+            "errors": self.layers.errors,
             "budget": self.budget.map(Tokens::json),
-            "calls": self.calls,
-            "attempt_time_ms": self.attempt_time.as_secs_f64() * 1e3,
+            "calls": self.layers.calls,
+            "attempt_time_ms": self.layers.attempt_time.as_secs_f64() * 1e3,
         })
     }
 
-    pub(crate) fn run(&self, policies: &[Candidate], trials: &Trials) -> Result<Ran, Invalid> {
-        let run = |candidate: &Candidate| {
-            tried!(self.scenario(), self.calls, trials).run(&candidate.policy)
+    fn clients(&self, _: Option<u32>) -> u32 {
+        self.layers.calls
+    }
+
+    fn simulated(&self, _: Option<u32>, _: Option<Duration>, _: &Trials) -> Layers {
+        self.layers
+    }
+
+    fn lead(&self, findings: &Findings<'_, Results>) -> Vec<String> {
+        let layers = match self.layers.depth {
+            1 => "at one layer".into(),
+            depth => format!("at each of {depth} layers"),
         };
-        let (outcomes, found) = each(policies, run, values)?;
-        Ok(Ran {
-            lead: self.lead(&found, policies.len()),
-            tables: std::iter::once(table("By policy".into(), &outcomes, MEASURES, &SHOWN))
-                .chain(changes(&outcomes, MEASURES, &SHOWN))
-                .collect(),
-            figures: if found.is_empty() { Vec::new() } else { vec![by_layer(&found)] },
-            outcomes,
-        })
-    }
-
-    fn lead(&self, found: &[Found<LayersResults>], policies: usize) -> Vec<String> {
-        let sentence = |one: &Found<LayersResults>| {
-            let name = one.called(policies);
-            let layers = match self.depth {
-                1 => "at one layer".into(),
-                depth => format!("at each of {depth} layers"),
-            };
+        let in_order = |_: &Results| 0.0;
+        findings.sentences(in_order, |one| {
+            let name = findings.called(one);
             let attempts = match one.results.amplification.mean {
                 1.0 => "one attempt".into(),
                 attempts => format!("{} attempts", amount(attempts, 0.0, Unit::Count)),
@@ -110,22 +101,22 @@ impl Setting {
                 amount(one.results.worst as f64, 0.0, Unit::Count),
                 amount(one.results.succeeded.mean, 0.0, Unit::Share),
             )
-        };
-        match found.is_empty() {
-            true => vec!["No policy came to an end.".into()],
-            false => found.iter().map(sentence).collect(),
-        }
+        })
+    }
+
+    fn figures(&self, findings: &Findings<'_, Results>) -> Vec<Figure> {
+        vec![by_layer(findings.found)]
     }
 }
 
-fn by_layer(found: &[Found<LayersResults>]) -> Figure {
-    let series = |one: &Found<LayersResults>| {
+fn by_layer(found: &[Found<Results>]) -> Figure {
+    let series = |one: &Found<Results>| {
         // The calls of each layer from the top, and then the attempts that reach the bottom.
         let reached = one.results.per_layer.iter().chain([&one.results.amplification]);
         let points = reached.enumerate().map(|(layer, estimate)| Point {
             x: layer as f64,
             y: estimate.mean,
-            error: estimate.ci95,
+            interval: (estimate.low, estimate.high),
         });
         Series { name: one.name.clone(), points: points.collect(), style: Style::Line }
     };
@@ -137,37 +128,4 @@ fn by_layer(found: &[Found<LayersResults>]) -> Figure {
         levels: Vec::new(),
         bands: Vec::new(),
     })
-}
-
-impl Simulated for LayersRun {
-    type Results = LayersResults;
-    type Cut = CutShort;
-
-    fn ended(&self) -> usize {
-        self.trials().len()
-    }
-
-    fn outcome(&self) -> Result<LayersResults, CutShort> {
-        self.results()
-    }
-
-    fn against_first(&self, first: &Self) -> Option<Vec<(&'static str, Estimate)>> {
-        let change = self.against(first)?;
-        Some(vec![
-            ("amplification", change.amplification),
-            ("succeeded", change.succeeded),
-            ("time_ms", change.time_ms),
-        ])
-    }
-}
-
-fn values(results: &LayersResults) -> Vec<Value> {
-    vec![
-        Value::Estimate(results.amplification),
-        Value::Number(results.worst as f64),
-        Value::Number(results.closed_form.unwrap_or(f64::NAN)),
-        Value::Estimate(results.succeeded),
-        Value::Estimate(results.time_ms),
-        Value::Estimate(results.time_p99_ms),
-    ]
 }

@@ -2,113 +2,88 @@
 
 use std::time::Duration;
 
-use redial_core::{Breaker, BreakerBuilder, Budget, BudgetBuilder};
-use redial_sim::{Estimate, Invalid, Outage, OutageCut, OutageResults, OutageRun};
+use redial_core::Breaker;
+use redial_sim::outage::{Arrivals, Comparison, Outage, Results, Service, Timeline};
 use serde_json::{Value as Json, json};
 
-use super::outcome::{Measure, Unit, Value, amount, changes, table};
-use super::{Candidate, Found, Ran, Simulated, Trials, each, tried};
-use crate::args::{Arrivals, Service, SettingFlags};
+use super::Candidate;
+use super::budget::{Tokens, needless};
+use super::outcome::{Unit, Value, amount};
+use super::scenario::{Change, Findings, Found, Quantity, Scenario, Trials, set};
+use crate::args::{self, SettingFlags};
 use crate::chart::{Axis, Band, Chart, Figure, Level, Point, Scale, Series, Strip, Style};
 use crate::duration::human;
 use crate::output::Failure;
 
 /// Which service fails, for how long, and who calls it.
-#[derive(Clone, Debug)]
 pub(crate) struct Setting {
-    rate: f64,
-    capacity: f64,
-    down: Duration,
-    remaining: f64,
-    refuses: bool,
-    before: Duration,
-    after: Duration,
-    queue: Option<u32>,
-    service: Service,
-    arrivals: Arrivals,
-    errors: f64,
+    outage: Outage,
     budget: Option<Tokens>,
     breaker: Option<(u32, Duration)>,
-    processes: u32,
 }
-
-/// A retry budget: what each call adds, how much there is at most, and what comes with time. Unless
-/// told, nothing does, so that a share of the calls is what it says.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tokens {
-    share: f64,
-    burst: f64,
-    floor: f64,
-}
-
-impl Tokens {
-    pub(super) fn new(flags: &SettingFlags) -> Result<Option<Self>, Failure> {
-        let Some(share) = flags.budget else {
-            needless::<()>("budget-floor", "budget", flags.budget_floor.is_some())?;
-            return needless("budget-burst", "budget", flags.budget_burst.is_some());
-        };
-        let burst = flags.budget_burst.unwrap_or(100.0);
-        let floor = flags.budget_floor.unwrap_or(0.0);
-        Ok(Some(Self { share: share.0, burst, floor }))
-    }
-
-    pub(super) fn builder(self) -> BudgetBuilder {
-        Budget::builder().deposit(self.share).capacity(self.burst).floor_per_second(self.floor)
-    }
-
-    pub(super) fn json(self) -> Json {
-        json!({ "share": self.share, "burst": self.burst, "floor_per_second": self.floor })
-    }
-}
-
-/// What is said about something that is not there. Not left to clap, which would not see that it is
-/// there in a file.
-fn needless<T>(flag: &str, of: &str, is_given: bool) -> Result<Option<T>, Failure> {
-    match is_given {
-        true => Err(Failure::Message(format!("--{flag} needs --{of}"))),
-        false => Ok(None),
-    }
-}
-
-pub(crate) const MEASURES: &[Measure] = &[
-    Measure::new("recovers", Unit::Share),
-    Measure::new("recovery_s", Unit::Seconds),
-    Measure::new("amplification", Unit::Times),
-    Measure::new("peak", Unit::Times),
-    Measure::new("goodput", Unit::Share),
-    Measure::new("gave_up", Unit::Share),
-    Measure::new("gave_up_during", Unit::Share),
-    Measure::new("gave_up_after", Unit::Share),
-    Measure::new("late_load", Unit::PerSecond),
-    Measure::new("late_goodput", Unit::PerSecond),
-    Measure::new("caught_p50_s", Unit::Seconds),
-    Measure::new("caught_p99_s", Unit::Seconds),
-];
-
-/// Which of them stand in the table, and under what.
-const SHOWN: [(usize, &str); 8] = [
-    (1, "recovers after"),
-    (2, "attempts per call"),
-    (3, "peak"),
-    (4, "calls succeed"),
-    (5, "give up"),
-    (8, "load at the end"),
-    (9, "of use"),
-    (11, "99% of those caught"),
-];
-
-/// How many trials there are unless told.
-const TRIALS: u32 = 20;
 
 /// As many windows as these are looked at in a trial, and in all trials together.
 const WINDOWS: u64 = 10_000;
 const WINDOWS_OF_ALL: u64 = 1_000_000;
 
-/// What clients wait for an answer where their policy does not say.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(1);
+impl Scenario for Setting {
+    type Simulated = Outage;
 
-impl Setting {
-    pub(crate) fn new(flags: &SettingFlags) -> Result<Self, Failure> {
+    const NAME: &'static str = "outage";
+    const SETTINGS: &'static [&'static str] = &[
+        "rate",
+        "capacity",
+        "down",
+        "remaining",
+        "refuse",
+        "before",
+        "after",
+        "queue",
+        "service",
+        "arrivals",
+        "errors",
+        "budget",
+        "budget_burst",
+        "budget_floor",
+        "breaker",
+        "breaker_recovery",
+        "processes",
+    ];
+    const MEASURES: &'static [Quantity<Results>] = &[
+        Quantity::titled("recovers", "recovers", Unit::Share, |results| {
+            Value::Share(results.recovers)
+        }),
+        Quantity::titled("recovery_s", "recovers after", Unit::Seconds, recovery),
+        Quantity::titled("amplification", "attempts per call", Unit::Times, |results| {
+            results.amplification.into()
+        }),
+        Quantity::titled("peak", "peak", Unit::Times, |results| results.peak.into()),
+        Quantity::titled("goodput", "calls succeed", Unit::Share, |results| results.goodput.into()),
+        Quantity::titled("gave_up", "give up", Unit::Share, |results| results.gave_up.into()),
+        Quantity::new("gave_up_during", Unit::Share, |results| results.gave_up_during.into()),
+        Quantity::new("gave_up_after", Unit::Share, |results| results.gave_up_after.into()),
+        Quantity::titled("late_load", "load at the end", Unit::PerSecond, |results| {
+            results.late_load.into()
+        }),
+        Quantity::titled("late_goodput", "of use", Unit::PerSecond, |results| {
+            results.late_goodput.into()
+        }),
+        Quantity::new("caught_p50_s", Unit::Seconds, |results| results.caught_p50_s.into()),
+        Quantity::titled("caught_p99_s", "99% of those caught", Unit::Seconds, |results| {
+            results.caught_p99_s.into()
+        }),
+    ];
+    const CHANGES: &'static [Change<Comparison>] = &[
+        ("recovers", |change| Some(change.recovers)),
+        ("amplification", |change| Some(change.amplification)),
+        ("peak", |change| Some(change.peak)),
+        ("late_load", |change| Some(change.late_load)),
+        ("late_goodput", |change| Some(change.late_goodput)),
+        ("goodput", |change| change.goodput),
+        ("gave_up", |change| change.gave_up),
+    ];
+
+    fn new(flags: &SettingFlags) -> Result<Self, Failure> {
         let (Some(rate), Some(capacity)) = (flags.rate, flags.capacity) else {
             let missing = if flags.rate.is_none() { "--rate" } else { "--capacity" };
             return Err(Failure::Message(format!(
@@ -120,121 +95,89 @@ impl Setting {
             Some(failures) => Some((failures, recovery)),
             None => needless("breaker-recovery", "breaker", flags.breaker_recovery.is_some())?,
         };
-        Ok(Self {
-            rate,
-            capacity,
-            down: flags.down.unwrap_or(Duration::from_secs(10)),
-            remaining: flags.remaining.map_or(0.0, |share| share.0),
-            refuses: flags.refuse,
-            before: flags.before.unwrap_or(Duration::from_secs(10)),
-            after: flags.after.unwrap_or(Duration::from_secs(300)),
-            queue: flags.queue,
-            service: flags.service.unwrap_or(Service::Exponential),
-            arrivals: flags.arrivals.unwrap_or(Arrivals::Poisson),
-            errors: flags.errors.map_or(0.0, |share| share.0),
-            budget: Tokens::new(flags)?,
-            breaker,
-            processes: flags.processes.unwrap_or(1),
-        })
+        let budget = Tokens::new(flags)?;
+        let mut outage = Outage::new(rate, capacity)
+            .refuses(flags.refuse)
+            .queue(flags.queue)
+            .budget(budget.map(Tokens::builder))
+            .breaker(breaker.map(|(failures, recovery)| {
+                Breaker::builder().failures(failures).recovery(recovery)
+            }));
+        set(&mut outage.down, flags.down);
+        set(&mut outage.remaining, flags.remaining.map(|share| share.0));
+        set(&mut outage.before, flags.before);
+        set(&mut outage.after, flags.after);
+        set(&mut outage.errors, flags.errors.map(|share| share.0));
+        set(&mut outage.processes, flags.processes);
+        let service = flags.service.map(|service| match service {
+            args::Service::Exponential => Service::Exponential,
+            args::Service::Constant => Service::Constant,
+        });
+        set(&mut outage.service, service);
+        let arrivals = flags.arrivals.map(|arrivals| match arrivals {
+            args::Arrivals::Poisson => Arrivals::Poisson,
+            args::Arrivals::Regular => Arrivals::Regular,
+        });
+        set(&mut outage.arrivals, arrivals);
+        Ok(Self { outage, budget, breaker })
     }
 
-    /// A second, unless that made too many windows to be kept or to be drawn.
-    fn window(&self, trials: u32) -> Duration {
-        let whole = self.before.saturating_add(self.down).saturating_add(self.after).as_secs();
-        let seconds = (whole / WINDOWS).max(whole.saturating_mul(trials.into()) / WINDOWS_OF_ALL);
-        Duration::from_secs(seconds + 1)
-    }
-
-    fn scenario(&self, timeout: Option<Duration>, trials: u32) -> Outage {
-        let breaker = |(failures, recovery)| -> BreakerBuilder {
-            Breaker::builder().failures(failures).recovery(recovery)
-        };
-        Outage::new(self.rate, self.capacity)
-            .down(self.down)
-            .remaining(self.remaining)
-            .refuses(self.refuses)
-            .before(self.before)
-            .after(self.after)
-            .queue(self.queue)
-            .service(match self.service {
-                Service::Exponential => redial_sim::Service::Exponential,
-                Service::Constant => redial_sim::Service::Constant,
-            })
-            .arrivals(match self.arrivals {
-                Arrivals::Poisson => redial_sim::Arrivals::Poisson,
-                Arrivals::Regular => redial_sim::Arrivals::Regular,
-            })
-            .errors(self.errors)
-            .budget(self.budget.map(Tokens::builder))
-            .breaker(self.breaker.map(breaker))
-            .processes(self.processes)
-            .timeout(timeout.unwrap_or(TIMEOUT))
-            .window(self.window(trials))
-    }
-
-    pub(crate) fn title(&self) -> String {
-        let what = match self.remaining {
+    fn title(&self) -> String {
+        let what = match self.outage.remaining {
             0.0 => "An outage".into(),
             left => format!("A dip to {} of the capacity", amount(left, 0.0, Unit::Share)),
         };
         format!(
             "{what} of {}, at {} calls per second and a capacity of {}",
-            human(self.down),
-            self.rate,
-            self.capacity,
+            human(self.outage.down),
+            self.outage.rate,
+            self.outage.capacity,
         )
     }
 
-    pub(crate) fn json(&self) -> Json {
+    fn json(&self) -> Json {
+        let Self { outage, budget, breaker } = self;
         json!({
-            "name": "outage",
-            "rate": self.rate,
-            "capacity": self.capacity,
-            "down_s": self.down.as_secs_f64(),
-            "remaining": self.remaining,
-            "refuses": self.refuses,
-            "before_s": self.before.as_secs_f64(),
-            "after_s": self.after.as_secs_f64(),
-            "queue": self.queue,
-            "service": match self.service { Service::Exponential => "exponential", Service::Constant => "constant" },
-            "arrivals": match self.arrivals { Arrivals::Poisson => "poisson", Arrivals::Regular => "regular" },
-            "errors": self.errors,
-            "budget": self.budget.map(Tokens::json),
-            "breaker": self.breaker.map(|(failures, recovery)| json!({
+            "name": Self::NAME,
+            "rate": outage.rate,
+            "capacity": outage.capacity,
+            "down_s": outage.down.as_secs_f64(),
+            "remaining": outage.remaining,
+            "refuses": outage.refuses,
+            "before_s": outage.before.as_secs_f64(),
+            "after_s": outage.after.as_secs_f64(),
+            "queue": outage.queue,
+            "service": match outage.service { Service::Exponential => "exponential", Service::Constant => "constant" },
+            "arrivals": match outage.arrivals { Arrivals::Poisson => "poisson", Arrivals::Regular => "regular" },
+            "errors": outage.errors,
+            "budget": budget.map(Tokens::json),
+            "breaker": breaker.map(|(failures, recovery)| json!({
                 "failures": failures,
                 "recovery_s": recovery.as_secs_f64(),
             })),
-            "processes": self.processes,
-            "timeout_s": TIMEOUT.as_secs_f64(),
+            "processes": outage.processes,
+            "timeout_s": outage.timeout.as_secs_f64(),
         })
     }
 
-    pub(crate) fn run(&self, policies: &[Candidate], trials: &Trials) -> Result<Ran, Invalid> {
-        let count = trials.count.unwrap_or(TRIALS);
-        let run = |candidate: &Candidate| {
-            tried!(self.scenario(candidate.timeout, count), u32::MAX, trials).run(&candidate.policy)
-        };
-        let (outcomes, found) = each(policies, run, values)?;
-        Ok(Ran {
-            lead: self.lead(&found, policies.len()),
-            tables: std::iter::once(table("By policy".into(), &outcomes, MEASURES, &SHOWN))
-                .chain(changes(&outcomes, MEASURES, &SHOWN))
-                .collect(),
-            figures: if found.is_empty() { Vec::new() } else { self.figures(&found) },
-            outcomes,
-        })
+    /// Any number of calls come.
+    fn clients(&self, _: Option<u32>) -> u32 {
+        u32::MAX
     }
 
-    fn lead(&self, found: &[Found<OutageResults>], policies: usize) -> Vec<String> {
-        let mut lead: Vec<_> = found.iter().map(|one| self.answer(one, policies)).collect();
-        // What never recovers is what people have to know first.
-        lead.sort_by_key(|(is_well, _)| *is_well);
-        let mut lead: Vec<_> = lead.into_iter().map(|(_, sentence)| sentence).collect();
-        if lead.is_empty() {
-            lead.push("No policy came to an end.".into());
-        }
-        if self.rate >= self.capacity {
-            let (rate, capacity) = (self.rate, self.capacity);
+    fn simulated(&self, _: Option<u32>, timeout: Option<Duration>, trials: &Trials) -> Outage {
+        let mut outage = self.outage.window(self.window(trials));
+        set(&mut outage.timeout, timeout);
+        outage
+    }
+
+    fn lead(&self, findings: &Findings<'_, Results>) -> Vec<String> {
+        // What does not recover is what people have to know first.
+        let is_well = |results: &Results| f64::from(u8::from(results.recovers.mean == 1.0));
+        let answer = |one: &Found<Results>| self.answer(&one.results, &findings.called(one));
+        let mut lead = findings.sentences(is_well, answer);
+        let Outage { rate, capacity, .. } = self.outage;
+        if rate >= capacity {
             lead.insert(
                 0,
                 format!(
@@ -245,52 +188,19 @@ impl Setting {
         lead
     }
 
-    /// Whether all is well, and what happens.
-    fn answer(&self, found: &Found<OutageResults>, policies: usize) -> (bool, String) {
-        let (policy, results) = (found.called(policies), &found.results);
-        let per_second = |estimate: f64| format!("{estimate:.0}");
-        let share = results.recovers.mean;
-        let load = per_second(results.late_load.mean);
-        let capacity = self.capacity;
-        let keeps = format!(
-            "{load} requests/s keep coming, capacity is {capacity}, and {} of them are of use",
-            per_second(results.late_goodput.mean),
-        );
-        let after = human(self.after);
-        let sentence = if share == 0.0 && results.late_load.mean < self.capacity {
-            format!(
-                "With {policy} the service has not recovered within {after}, but will: {load} requests/s come, capacity is {capacity}, and the queue gets shorter."
-            )
-        } else if share == 0.0 {
-            format!("With {policy} the service does not recover within {after}: {keeps}.")
-        } else if share < 1.0 {
-            let share = amount(share, 0.0, Unit::Share);
-            format!("With {policy} the service recovers in {share} of the trials only.")
-        } else {
-            let seconds = results.recovery_s.map_or(0.0, |estimate| estimate.mean);
-            let when = match seconds {
-                0.0 => "at once".into(),
-                seconds => format!("{} after the outage", amount(seconds, 0.0, Unit::Seconds)),
-            };
-            let lost = results.lost.map_or(0.0, |estimate| estimate.mean);
-            format!(
-                "With {policy} the service recovers {when}; {} of the calls give up, and the load peaks at {} times the usual.",
-                amount(lost, 0.0, Unit::Share),
-                amount(results.peak_over_base.mean, 0.0, Unit::Count),
-            )
-        };
-        (share == 1.0, sentence)
-    }
-
-    fn figures(&self, found: &[Found<OutageResults>]) -> Vec<Figure> {
+    fn figures(&self, findings: &Findings<'_, Results>) -> Vec<Figure> {
+        let Self { outage, .. } = self;
+        let found = findings.found;
         let time = || Axis { label: "seconds since the outage began".into(), scale: Scale::Linear };
         let bands =
-            || vec![Band { from: 0.0, to: self.down.as_secs_f64(), label: "outage".into() }];
-        let levels =
-            || vec![Level { value: self.capacity, label: format!("capacity {}", self.capacity) }];
-        let chart = |title: &str, label: &str, quantity: fn(&OutageResults) -> &[f64]| {
+            || vec![Band { from: 0.0, to: outage.down.as_secs_f64(), label: "outage".into() }];
+        let levels = || {
+            vec![Level { value: outage.capacity, label: format!("capacity {}", outage.capacity) }]
+        };
+        let trials = trials_words(&found[0].results);
+        let chart = |title: &str, label: &str, quantity: fn(&Timeline) -> &[f64]| {
             Figure::Chart(Chart {
-                title: title.into(),
+                title: format!("{title}{trials}"),
                 x: time(),
                 y: Axis { label: label.into(), scale: Scale::Linear },
                 series: found.iter().map(|one| one.series(quantity)).collect(),
@@ -311,29 +221,105 @@ impl Setting {
             unit: "requests per second".into(),
         });
         vec![
-            chart("Load through the outage", "requests per second", |results| {
-                &results.timeline.load
-            }),
-            chart("Calls that succeed", "calls per second", |results| &results.timeline.goodput),
+            chart("Load through the outage", "requests per second", |course| &course.load),
+            chart("Calls that succeed", "calls per second", |course| &course.goodput),
             strip,
             work_and_success(found),
         ]
     }
-}
 
-impl Found<OutageResults> {
-    fn series(&self, quantity: fn(&OutageResults) -> &[f64]) -> Series {
-        let values = self.results.timeline.starts_s.iter().zip(quantity(&self.results));
-        let points = values.map(|(&x, &y)| Point { x, y, error: 0.0 }).collect();
-        Series { name: self.name.clone(), points, style: Style::Steps }
+    fn about_timeouts(&self, policies: &[Candidate]) -> Option<String> {
+        let all_have_one = policies.iter().all(|candidate| candidate.timeout.is_some());
+        let usual = human(self.outage.timeout);
+        (!all_have_one)
+            .then(|| format!("Attempts time out after {usual}, unless their policy has a timeout."))
     }
 }
 
-/// What the calls cost, and how many are lost.
-fn work_and_success(found: &[Found<OutageResults>]) -> Figure {
-    let series = |one: &Found<OutageResults>| {
-        let lost = one.results.lost.map_or(0.0, |estimate| 100.0 * estimate.mean);
-        let point = Point { x: one.results.amplification.mean, y: lost, error: 0.0 };
+impl Setting {
+    /// A second, unless that made too many windows to be kept or to be drawn.
+    fn window(&self, trials: &Trials) -> Duration {
+        let Outage { before, down, after, .. } = self.outage;
+        let whole = before.saturating_add(down).saturating_add(after).as_secs();
+        let of_all = whole.saturating_mul(trials.count_of(&self.outage).into());
+        Duration::from_secs((whole / WINDOWS).max(of_all / WINDOWS_OF_ALL) + 1)
+    }
+
+    fn answer(&self, results: &Results, policy: &str) -> String {
+        let per_second = |estimate: f64| format!("{estimate:.0}");
+        let share = results.recovers.mean;
+        let load = per_second(results.late_load.mean);
+        let capacity = self.outage.capacity;
+        let keeps = format!(
+            "{load} requests/s keep coming, capacity is {capacity}, and {} of them are of use",
+            per_second(results.late_goodput.mean),
+        );
+        let after = human(self.outage.after);
+        if share == 0.0 && results.late_load.mean < capacity {
+            let (will, gets) = match results.late_load.high < capacity {
+                true => ("will", "gets"),
+                false => ("may", "may get"),
+            };
+            format!(
+                "With {policy} the service has not recovered within {after}, but {will}: {load} requests/s come, capacity is {capacity}, and the queue {gets} shorter."
+            )
+        } else if share == 0.0 {
+            format!("With {policy} the service does not recover within {after}: {keeps}.")
+        } else if share < 1.0 {
+            let trials = results.trials;
+            let recovered = (share * f64::from(trials)).round();
+            let share = Value::Share(results.recovers).words(Unit::Share);
+            format!(
+                "With {policy} the service recovers in {recovered} of {trials} trials only, {share}; the other numbers are means of those that do and those that do not."
+            )
+        } else {
+            let seconds = results.recovery_s.map_or(0.0, |estimate| estimate.mean);
+            let when = match seconds {
+                0.0 => "at once".into(),
+                seconds => format!("{} after the outage", amount(seconds, 0.0, Unit::Seconds)),
+            };
+            let gave_up = results.gave_up.map_or(0.0, |estimate| estimate.mean);
+            format!(
+                "With {policy} the service recovers {when}; {} of the calls give up, and the load peaks at {} times the usual.",
+                amount(gave_up, 0.0, Unit::Share),
+                amount(results.peak.mean, 0.0, Unit::Count),
+            )
+        }
+    }
+}
+
+fn recovery(results: &Results) -> Value {
+    match (results.recovers.mean, results.recovery_s) {
+        (1.0, recovery) => recovery.into(),
+        (_, Some(recovery)) => Value::Sometimes(recovery),
+        (_, None) => Value::Never,
+    }
+}
+
+impl Found<Results> {
+    fn series(&self, quantity: fn(&Timeline) -> &[f64]) -> Series {
+        let course = |timeline: &Timeline| {
+            let values = timeline.starts_s.iter().zip(quantity(timeline));
+            values.map(|(&x, &y)| Point::new(x, y)).collect()
+        };
+        Series::of_trials(self.name.clone(), self.results.timelines.iter().map(course))
+    }
+}
+
+/// Which trials are drawn, where there are several.
+fn trials_words(results: &Results) -> String {
+    match (results.timelines.len(), results.trials as usize) {
+        (0 | 1, _) => String::new(),
+        (drawn, all) if drawn == all => format!(": each of {all} trials"),
+        (drawn, all) => format!(": the first {drawn} of {all} trials"),
+    }
+}
+
+/// What the calls cost, and how many give up.
+fn work_and_success(found: &[Found<Results>]) -> Figure {
+    let series = |one: &Found<Results>| {
+        let gave_up = one.results.gave_up.map_or(0.0, |estimate| 100.0 * estimate.mean);
+        let point = Point::new(one.results.amplification.mean, gave_up);
         Series { name: one.name.clone(), points: vec![point], style: Style::Dots }
     };
     Figure::Chart(Chart {
@@ -344,51 +330,4 @@ fn work_and_success(found: &[Found<OutageResults>]) -> Figure {
         levels: Vec::new(),
         bands: Vec::new(),
     })
-}
-
-impl Simulated for OutageRun {
-    type Results = OutageResults;
-    type Cut = OutageCut;
-
-    fn ended(&self) -> usize {
-        self.trials().len()
-    }
-
-    fn outcome(&self) -> Result<OutageResults, OutageCut> {
-        self.results()
-    }
-
-    fn against_first(&self, first: &Self) -> Option<Vec<(&'static str, Estimate)>> {
-        let change = self.against(first)?;
-        let all = [("goodput", change.goodput), ("gave_up", change.lost)];
-        let all = all.into_iter().filter_map(|(key, estimate)| Some((key, estimate?)));
-        let always = [
-            ("amplification", change.amplification),
-            ("peak", change.peak_over_base),
-            ("late_load", change.late_load),
-            ("late_goodput", change.late_goodput),
-        ];
-        Some(always.into_iter().chain(all).collect())
-    }
-}
-
-fn values(results: &OutageResults) -> Vec<Value> {
-    let recovery = match results.recovers.mean {
-        1.0 => results.recovery_s.into(),
-        _ => Value::Never,
-    };
-    vec![
-        Value::Number(results.recovers.mean),
-        recovery,
-        Value::Estimate(results.amplification),
-        Value::Estimate(results.peak_over_base),
-        results.goodput.into(),
-        results.lost.into(),
-        results.gave_up.during.into(),
-        results.gave_up.after.into(),
-        Value::Estimate(results.late_load),
-        Value::Estimate(results.late_goodput),
-        results.caught.map(|caught| caught.median_s).into(),
-        results.caught.map(|caught| caught.p99_s).into(),
-    ]
 }

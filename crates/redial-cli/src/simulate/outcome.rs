@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use redial_sim::Estimate;
+use redial_sim::{Estimate, Share};
 use serde_json::{Map, json};
 
 use super::study::Compared;
-use crate::chart::{Table, number};
 use crate::duration::human;
+use crate::view::number;
+use crate::view::table::Table;
 
 /// What a number is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,18 +21,32 @@ pub(crate) enum Unit {
     Times,
     /// A part of a whole, from 0 to 1.
     Share,
+    /// The difference of two such parts: percentage points.
+    Points,
 }
 
-/// A quantity of a scenario: its key in JSON, and what it is of.
+impl Unit {
+    /// What a difference of two is in.
+    fn of_differences(self) -> Self {
+        match self {
+            Self::Share => Self::Points,
+            other => other,
+        }
+    }
+}
+
+/// A quantity of a scenario: its key in JSON, what it is of, and what it is called in a table, if it
+/// stands in one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measure {
     pub(crate) key: &'static str,
     pub(crate) unit: Unit,
+    pub(crate) title: Option<&'static str>,
 }
 
 impl Measure {
     pub(crate) const fn new(key: &'static str, unit: Unit) -> Self {
-        Self { key, unit }
+        Self { key, unit, title: None }
     }
 
     /// Its name where the unit is said otherwise.
@@ -45,12 +60,23 @@ impl Measure {
 pub(crate) enum Value {
     /// A mean over trials.
     Estimate(Estimate),
-    /// A number that is not a mean.
+    /// How many of the trials.
+    Share(Share),
+    /// A number that is neither.
     Number(f64),
-    /// Something that did not happen in every trial: beyond all bounds.
+    /// Something that did not happen in every trial, so that its mean is beyond all bounds; and the
+    /// mean over those in which it did.
+    Sometimes(Estimate),
+    /// Something that happened in no trial.
     Never,
     /// What there is none of: how long calls took that nobody made.
     Missing,
+}
+
+impl From<Estimate> for Value {
+    fn from(estimate: Estimate) -> Self {
+        Self::Estimate(estimate)
+    }
 }
 
 impl From<Option<Estimate>> for Value {
@@ -64,32 +90,63 @@ impl Value {
     pub(crate) fn number(self) -> f64 {
         match self {
             Self::Estimate(estimate) => estimate.mean,
+            Self::Share(share) => share.mean,
             Self::Number(number) => number,
-            Self::Never => f64::INFINITY,
+            Self::Sometimes(_) | Self::Never => f64::INFINITY,
             Self::Missing => f64::NAN,
         }
     }
 
-    fn json(self) -> serde_json::Value {
+    /// The 95 % confidence interval, infinite where there are too few trials for one.
+    pub(crate) fn interval(self) -> Option<(f64, f64)> {
         match self {
-            // What is not finite is null.
-            Self::Estimate(Estimate { mean, ci95 }) => json!({ "mean": mean, "ci95": ci95 }),
-            Self::Number(number) => json!(number),
-            Self::Never | Self::Missing => serde_json::Value::Null,
+            Self::Estimate(Estimate { low, high, .. }) | Self::Share(Share { low, high, .. }) => {
+                Some((low, high))
+            }
+            Self::Number(_) | Self::Sometimes(_) | Self::Never | Self::Missing => None,
         }
+    }
+
+    /// Whether it would have an interval if there were more trials.
+    pub(crate) fn lacks_interval(self) -> bool {
+        let of = |estimate: Estimate| estimate.mean.is_finite() && !estimate.has_interval();
+        matches!(self, Self::Estimate(estimate) | Self::Sometimes(estimate) if of(estimate))
+    }
+
+    /// The fields of a result for this value. What is not finite is null.
+    fn fields(self, key: &str) -> Vec<(String, serde_json::Value)> {
+        let value = match self {
+            Self::Estimate(Estimate { mean, ci95, low, high }) => {
+                json!({ "mean": mean, "ci95": ci95, "low": low, "high": high })
+            }
+            Self::Share(Share { mean, low, high }) => {
+                return vec![
+                    (key.into(), json!(mean)),
+                    (format!("{key}_low"), json!(low)),
+                    (format!("{key}_high"), json!(high)),
+                ];
+            }
+            Self::Number(number) => json!(number),
+            Self::Sometimes(_) | Self::Never | Self::Missing => serde_json::Value::Null,
+        };
+        vec![(key.into(), value)]
     }
 
     /// Whether it has a mean and an interval, or would have.
     fn is_estimate(self) -> bool {
-        !matches!(self, Self::Number(_))
+        !matches!(self, Self::Number(_) | Self::Share(_))
     }
 
     /// For people.
     pub(crate) fn words(self, unit: Unit) -> String {
         match self {
-            Self::Estimate(Estimate { mean, ci95 }) => amount(mean, ci95, unit),
+            Self::Estimate(estimate) => estimated(estimate, unit),
+            Self::Share(Share { mean, low, high }) => {
+                estimated(Estimate { mean, ci95: 0.0, low, high }, unit)
+            }
             Self::Number(number) => amount(number, 0.0, unit),
-            Self::Never => "never".into(),
+            Self::Sometimes(estimate) => format!("if so, {}", estimated(estimate, unit)),
+            Self::Never => "not seen".into(),
             Self::Missing => "–".into(),
         }
     }
@@ -100,149 +157,254 @@ impl Value {
 pub(crate) struct Outcome {
     /// Its place among the policies.
     pub(crate) policy: usize,
+    /// Its name, or its number where it has none.
+    pub(crate) short: String,
     /// Where the scenario is tried with several crowds.
     pub(crate) clients: Option<u32>,
     pub(crate) trials: u32,
-    /// In the order of the scenario's measures; or why there are none.
-    pub(crate) values: Result<Vec<Value>, String>,
-    /// What the policy changes against the first one, trial by trial on the same random numbers, by
-    /// the keys of the measures. The first has none, and neither has what cannot be compared.
-    pub(crate) against_first: Vec<(&'static str, Estimate)>,
+    /// What was measured; or why nothing was.
+    pub(crate) values: Result<Vec<(Measure, Value)>, String>,
+    /// What the policy changes against the first one, trial by trial on the same random numbers. The
+    /// first has none, and neither has what cannot be compared.
+    pub(crate) against_first: Vec<(Measure, Estimate)>,
 }
 
 impl Outcome {
+    /// The value of the measure with this key, unless the policy was cut short.
+    pub(crate) fn value(&self, key: &str) -> Option<Value> {
+        let values = self.values.as_ref().ok()?;
+        values.iter().find(|(measure, _)| measure.key == key).map(|(_, value)| *value)
+    }
+
+    /// That value for people.
+    pub(crate) fn words(&self, key: &str) -> String {
+        let values = self.values.as_ref().ok();
+        let found = values.and_then(|all| all.iter().find(|(measure, _)| measure.key == key));
+        found.map_or_else(|| "cut".into(), |(measure, value)| value.words(measure.unit))
+    }
+
     /// The fields and their order are a promise.
-    pub(crate) fn json(&self, policy: &Compared, measures: &[Measure]) -> serde_json::Value {
+    pub(crate) fn json(&self, policy: &Compared) -> serde_json::Value {
         let mut object = Map::new();
         if let Some(name) = &policy.name {
             object.insert("name".into(), json!(name));
         }
         object.insert("policy".into(), json!(policy.clause));
+        if let Some(variable) = policy.from {
+            object.insert("from".into(), json!(variable));
+        }
         if let Some(clients) = self.clients {
             object.insert("clients".into(), json!(clients));
         }
         object.insert("trials".into(), json!(self.trials));
         match &self.values {
-            Ok(values) => object.extend(
-                measures
-                    .iter()
-                    .zip(values)
-                    .map(|(measure, value)| (measure.key.into(), value.json())),
-            ),
+            Ok(values) => {
+                object.extend(values.iter().flat_map(|(measure, value)| value.fields(measure.key)));
+            }
             Err(cut) => drop(object.insert("cut".into(), json!(cut))),
         }
         if !self.against_first.is_empty() {
-            let change = |(key, estimate): &(&str, Estimate)| {
-                ((*key).into(), Value::Estimate(*estimate).json())
+            let change = |(measure, estimate): &(Measure, Estimate)| {
+                Value::Estimate(*estimate).fields(measure.key)
             };
-            let changes: Map<_, _> = self.against_first.iter().map(change).collect();
+            let changes: Map<_, _> = self.against_first.iter().flat_map(change).collect();
             object.insert("against_first".into(), changes.into());
         }
         serde_json::Value::Object(object)
     }
 }
 
-/// A column for each policy, and a row for each of the measures at these places, by these names.
-pub(crate) fn table(
-    caption: String,
-    outcomes: &[Outcome],
-    measures: &[Measure],
-    shown: &[(usize, &str)],
-) -> Table {
-    let cell = |outcome: &Outcome, measure: usize| match &outcome.values {
-        Ok(values) => values[measure].words(measures[measure].unit),
-        Err(_) => "cut".into(),
+/// A column for each policy, and a row for each of the measures that have a title.
+pub(crate) fn table(caption: String, outcomes: &[Outcome], measures: &[Measure]) -> Table {
+    let row = |measure: &Measure| {
+        let cells = outcomes.iter().map(|outcome| outcome.words(measure.key));
+        Some(std::iter::once(measure.title?.to_owned()).chain(cells).collect())
     };
-    let row = |(measure, name): &(usize, &str)| {
-        let cells = outcomes.iter().map(|outcome| cell(outcome, *measure));
-        std::iter::once((*name).to_owned()).chain(cells).collect()
-    };
-    let numbers = outcomes.iter().map(|outcome| (outcome.policy + 1).to_string());
-    Table {
-        caption,
-        header: std::iter::once("policy".to_owned()).chain(numbers).collect(),
-        rows: shown.iter().map(row).collect(),
-    }
+    let names = outcomes.iter().map(|outcome| outcome.short.clone());
+    let header = std::iter::once("policy".to_owned()).chain(names).collect();
+    Table::new(caption, header, measures.iter().filter_map(row).collect())
 }
 
 /// As many seconds as these are said in days and years: no one knows megaseconds.
 const LONG: f64 = 1e6;
 
-/// What the policies after the first change, or nothing where there are none.
-pub(crate) fn changes(
-    outcomes: &[Outcome],
-    measures: &[Measure],
-    shown: &[(usize, &str)],
-) -> Option<Table> {
+/// What the policies after the first change, of the measures that have a title; or nothing where
+/// there are no such policies.
+pub(crate) fn changes(outcomes: &[Outcome], measures: &[Measure]) -> Option<Table> {
     let compared: Vec<_> = outcomes.iter().filter(|one| !one.against_first.is_empty()).collect();
-    let row = |(key, _): &(&'static str, Estimate)| {
-        let place = measures.iter().position(|measure| measure.key == *key)?;
-        let measure = measures[place];
-        let (_, name) = shown.iter().find(|(shown, _)| *shown == place)?;
+    let row = |(Measure { key, unit, title }, _): &(Measure, Estimate)| {
+        let title = title.filter(|_| measures.iter().any(|measure| measure.key == *key))?;
         let cell = |outcome: &&Outcome| {
-            let change = outcome.against_first.iter().find(|(other, _)| other == key);
-            change.map_or_else(|| "–".into(), |(_, change)| difference(*change, measure.unit))
+            let change = outcome.against_first.iter().find(|(other, _)| other.key == *key);
+            change.map_or_else(|| "–".into(), |(_, change)| difference(*change, *unit))
         };
-        let cells = compared.iter().map(cell);
-        Some(std::iter::once((*name).to_owned()).chain(cells).collect())
+        Some(std::iter::once(title.to_owned()).chain(compared.iter().map(cell)).collect())
     };
-    let numbers = compared.iter().map(|outcome| (outcome.policy + 1).to_string());
-    Some(Table {
-        caption: "Against policy 1, trial by trial on the same random numbers".into(),
-        header: std::iter::once("policy".to_owned()).chain(numbers).collect(),
-        rows: compared.first()?.against_first.iter().filter_map(row).collect(),
-    })
+    let names = compared.iter().map(|outcome| outcome.short.clone());
+    let first = &outcomes.first()?.short;
+    Some(Table::new(
+        format!("Against policy {first}, trial by trial on the same random numbers"),
+        std::iter::once("policy".to_owned()).chain(names).collect(),
+        compared.first()?.against_first.iter().filter_map(row).collect(),
+    ))
 }
 
-/// A change that may be none says so.
-fn difference(Estimate { mean, ci95 }: Estimate, unit: Unit) -> String {
-    if mean.abs() <= ci95 {
-        return "no difference".into();
+/// A change with its interval, also where that contains none at all: `−0.18 ±0.29 points`.
+fn difference(change: Estimate, unit: Unit) -> String {
+    let unit = unit.of_differences();
+    let Estimate { mean, low, high, .. } = change;
+    if !change.has_interval() && mean == 0.0 {
+        return "none seen ±?".into();
     }
-    let sign = if mean > 0.0 { "+" } else { "−" };
-    format!("{sign}{}", amount(mean.abs(), ci95, unit))
+    if !change.has_interval() {
+        return format!("{}{} ±?", sign(mean), amount(mean.abs(), 0.0, unit));
+    }
+    if mean == 0.0 && low == high {
+        return "none seen".into();
+    }
+    if mean == 0.0 && (low + high).abs() < 1e-9 {
+        return format!("none seen [±{} points]", percent(high));
+    }
+    // Whether there may be no change at all must not depend on how the interval is said.
+    let is_same = |error: &f64| (mean.abs() > *error) == (low > 0.0 || high < 0.0);
+    let is_possible = |error: &f64| unit != Unit::Points || mean.abs() + *error <= 1.0;
+    match even(mean, low, high).filter(is_same).filter(is_possible) {
+        Some(error) => format!("{}{}", sign(mean), amount(mean.abs(), error, unit)),
+        None => {
+            let Scaled { mean, low, high, unit, digit } = Scaled::new(mean, low, high, unit);
+            let number =
+                |value: f64| format!("{}{}", sign(value), number::rounded(value.abs(), digit));
+            format!("{}{unit} [{} to {}]", number(mean), number(low), number(high))
+        }
+    }
+}
+
+fn sign(value: f64) -> &'static str {
+    if value < 0.0 { "−" } else { "+" }
 }
 
 /// A result for a spreadsheet: as in JSON, but what has no mean has an empty one, so that columns do
 /// not depend on what came out.
 pub(crate) fn spread(
     mut result: serde_json::Value,
-    values: &[Value],
-    measures: &[Measure],
+    values: &[(Measure, Value)],
 ) -> serde_json::Value {
-    for (value, measure) in values.iter().zip(measures) {
+    for (measure, value) in values {
         if value.is_estimate() && result[measure.key].is_null() {
-            result[measure.key] = json!({ "mean": null, "ci95": null });
+            result[measure.key] = json!({ "mean": null, "ci95": null, "low": null, "high": null });
         }
     }
     result
 }
 
-/// An amount as people say it, and how sure that is: `796 ±1.2`, `4.86s ±0.05s`, `12.5% ±0.4%`.
-pub(crate) fn amount(mean: f64, error: f64, unit: Unit) -> String {
-    let (scale, sign) = match unit {
+/// A mean or a share with its interval: `796 ±1.2`, `15% [5–36%]`, `100% [>84%]`, and `50% ±?` where
+/// there are too few trials for one.
+fn estimated(estimate: Estimate, unit: Unit) -> String {
+    let Estimate { mean, low, high, .. } = estimate;
+    if !mean.is_finite() || low == high {
+        return amount(mean, 0.0, unit);
+    }
+    if !estimate.has_interval() {
+        return format!("{} ±?", amount(mean, 0.0, unit));
+    }
+    // Nothing that is measured is below zero.
+    let low = low.max(0.0);
+    if unit == Unit::Share && mean <= 0.0 {
+        return format!("0% [<{}%]", percent(high));
+    }
+    if unit == Unit::Share && mean >= 1.0 {
+        // As many digits as tell it from all of them.
+        return format!("100% [>{}%]", number::rounded(100.0 * low, 10.0 * (1.0 - low)));
+    }
+    let is_possible = |error: &f64| {
+        mean - error >= 0.0 && (unit != Unit::Share || mean > 1.0 || mean + error <= 1.0)
+    };
+    match even(mean, low, high).filter(is_possible) {
+        Some(error) => amount(mean, error, unit),
+        None => {
+            let Scaled { mean, low, high, unit, digit } = Scaled::new(mean, low, high, unit);
+            if unit == "s" && mean >= LONG {
+                return long(mean);
+            }
+            let number = |value: f64| number::rounded(value, digit);
+            format!("{}{unit} [{}–{}{unit}]", number(mean), number(low), number(high))
+        }
+    }
+}
+
+/// A share in percent, to two digits.
+fn percent(share: f64) -> String {
+    number::rounded(100.0 * share, 10.0 * share)
+}
+
+/// The longer side of an interval whose sides are of about the same length, for which `±` will do.
+fn even(mean: f64, low: f64, high: f64) -> Option<f64> {
+    let (below, above) = (mean - low, high - mean);
+    let (less, more) = (below.min(above), below.max(above));
+    (2.0 * less >= more).then_some(more)
+}
+
+/// A mean and its interval in the unit in which people say them.
+struct Scaled {
+    mean: f64,
+    low: f64,
+    high: f64,
+    unit: &'static str,
+    /// What the last digit worth saying stands for.
+    digit: f64,
+}
+
+impl Scaled {
+    fn new(mean: f64, low: f64, high: f64, unit: Unit) -> Self {
+        let (scale, unit) = scale(mean, unit);
+        let (mean, low, high) = (mean * scale, low * scale, high * scale);
+        Self { mean, low, high, unit, digit: digit(mean, (high - low) / 2.0) }
+    }
+}
+
+/// To the second digit of what is not sure, as far as that is of any use.
+fn digit(mean: f64, error: f64) -> f64 {
+    (error / 10.0).max(mean.abs() / 1e4)
+}
+
+fn scale(mean: f64, unit: Unit) -> (f64, &'static str) {
+    match unit {
         Unit::Count => (1.0, ""),
-        Unit::Milliseconds if mean < 1000.0 => (1.0, "ms"),
+        Unit::Milliseconds if mean.abs() < 1000.0 => (1.0, "ms"),
         Unit::Milliseconds => (0.001, "s"),
-        Unit::Seconds if mean < 1.0 => (1000.0, "ms"),
+        Unit::Seconds if mean.abs() < 1.0 => (1000.0, "ms"),
         Unit::Seconds => (1.0, "s"),
         Unit::PerSecond => (1.0, "/s"),
         Unit::Times => (1.0, "x"),
         Unit::Share => (100.0, "%"),
-    };
+        Unit::Points => (100.0, " points"),
+    }
+}
+
+fn long(seconds: f64) -> String {
+    human(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}
+
+/// An amount as people say it, and how sure that is: `796 ±1.2`, `4.86s ±0.05s`, `12.5% ±0.4%`.
+pub(crate) fn amount(mean: f64, error: f64, unit: Unit) -> String {
     if !mean.is_finite() {
         return "–".into();
     }
+    let (scale, sign) = scale(mean, unit);
     let (mean, error) = (mean * scale, error * scale);
     if sign == "s" && mean >= LONG {
-        return human(Duration::try_from_secs_f64(mean).unwrap_or(Duration::MAX));
+        return long(mean);
     }
     if !(error > 0.0 && error.is_finite()) {
         return format!("{}{sign}", number::plain(mean));
     }
-    // To the second digit of what is not sure, as far as that is of any use.
-    let digit = (error / 10.0).max(mean.abs() / 1e4);
-    format!("{}{sign} ±{}{sign}", number::rounded(mean, digit), number::rounded(error, digit))
+    let digit = digit(mean, error);
+    let (mean, error) = (number::rounded(mean, digit), number::rounded(error, digit));
+    match unit {
+        // A word is said once.
+        Unit::Points => format!("{mean} ±{error}{sign}"),
+        _ => format!("{mean}{sign} ±{error}{sign}"),
+    }
 }
 
 #[cfg(test)]
@@ -263,37 +425,67 @@ mod tests {
         assert_eq!(words(f64::NAN, 0.0, Unit::Count), "–");
     }
 
+    fn estimate(mean: f64, low: f64, high: f64) -> Estimate {
+        Estimate { mean, ci95: (high - low) / 2.0, low, high }
+    }
+
     #[test]
-    fn a_change_that_may_be_none_says_so() {
-        let words = |mean, ci95| difference(Estimate { mean, ci95 }, Unit::Count);
-        assert_eq!(words(-20.0, 1.0), "−20.0 ±1.0");
-        assert_eq!(words(20.0, 1.0), "+20.0 ±1.0");
-        assert_eq!(words(0.5, 1.0), "no difference");
-        assert_eq!(words(0.0, 0.0), "no difference");
+    fn a_change_is_said_with_its_interval_also_where_it_may_be_none() {
+        let words = |mean, low, high, unit| difference(estimate(mean, low, high), unit);
+        assert_eq!(words(-20.0, -21.0, -19.0, Unit::Count), "−20.0 ±1.0");
+        assert_eq!(words(20.0, 19.0, 21.0, Unit::Count), "+20.0 ±1.0");
+        assert_eq!(words(-0.0018, -0.0047, 0.0011, Unit::Share), "−0.18 ±0.29 points");
+        assert_eq!(words(0.15, 0.01, 0.32, Unit::Share), "+15 points [+1 to +32]");
+        assert_eq!(words(0.05, -0.02, 0.36, Unit::Share), "+5 points [−2 to +36]");
+        assert_eq!(words(0.0, 0.0, 0.0, Unit::Count), "none seen");
+        assert_eq!(words(0.0, -0.161, 0.161, Unit::Share), "none seen [±16 points]");
+        assert_eq!(words(-0.6, -0.95, -0.1, Unit::Share), "−60 points [−95 to −10]");
+        assert_eq!(words(0.0, f64::NEG_INFINITY, f64::INFINITY, Unit::Share), "none seen ±?");
+        assert_eq!(words(3.0, f64::NEG_INFINITY, f64::INFINITY, Unit::Times), "+3x ±?");
+    }
+
+    #[test]
+    fn an_interval_is_said_as_it_is_and_its_lack_too() {
+        let words = |mean, low, high, unit| estimated(estimate(mean, low, high), unit);
+        assert_eq!(words(0.15, 0.052, 0.360, Unit::Share), "15% [5–36%]");
+        assert_eq!(words(0.5, 0.48, 0.525, Unit::Share), "50.0% ±2.5%");
+        assert_eq!(words(1.0, 0.8389, 1.0, Unit::Share), "100% [>84%]");
+        assert_eq!(words(1.0, 0.999_980_8, 1.0, Unit::Share), "100% [>99.9981%]");
+        assert_eq!(words(0.0, 0.0, 0.161, Unit::Share), "0% [<16%]");
+        assert_eq!(words(0.333, 0.061, 0.792, Unit::Share), "33% [6–79%]");
+        assert_eq!(words(0.5, f64::NEG_INFINITY, f64::INFINITY, Unit::Share), "50% ±?");
+        assert_eq!(words(12.0, -30.0, 54.0, Unit::Seconds), "12s [0–54s]");
+        assert_eq!(words(64.0, 64.0, 64.0, Unit::Times), "64x");
+        assert_eq!(
+            Value::Sometimes(estimate(35.0, 31.0, 39.0)).words(Unit::Seconds),
+            "if so, 35.0s ±4.0s"
+        );
     }
 
     #[test]
     fn what_is_not_finite_is_null() {
-        let one = Outcome {
-            policy: 0,
-            clients: Some(5),
-            trials: 1,
-            against_first: vec![("calls", Estimate { mean: -2.0, ci95: 0.5 })],
-            values: Ok(vec![
-                Value::Estimate(Estimate { mean: 5.0, ci95: f64::INFINITY }),
-                Value::Never,
-                Value::Number(0.5),
-            ]),
-        };
-        let policy = Compared { name: None, clause: "attempts: 1".into() };
-        let measures = [
+        let [calls, recovery, all] = [
             Measure::new("calls", Unit::Count),
             Measure::new("recovery_s", Unit::Seconds),
             Measure::new("all_committed", Unit::Share),
         ];
+        let one = Outcome {
+            policy: 0,
+            short: "1".into(),
+            clients: Some(5),
+            trials: 1,
+            against_first: vec![(calls, estimate(-2.0, -2.5, -1.5))],
+            values: Ok(vec![
+                (calls, Value::Estimate(Estimate::of([5.0]))),
+                (recovery, Value::Never),
+                (all, Value::Share(Share::of(1, 4))),
+            ]),
+        };
+        let policy =
+            Compared { name: None, has_namesake: false, clause: "attempts: 1".into(), from: None };
         assert_eq!(
-            one.json(&policy, &measures).to_string(),
-            r#"{"policy":"attempts: 1","clients":5,"trials":1,"calls":{"mean":5.0,"ci95":null},"recovery_s":null,"all_committed":0.5,"against_first":{"calls":{"mean":-2.0,"ci95":0.5}}}"#,
+            one.json(&policy).to_string(),
+            r#"{"policy":"attempts: 1","clients":5,"trials":1,"calls":{"mean":5.0,"ci95":null,"low":null,"high":null},"recovery_s":null,"all_committed":0.25,"all_committed_low":0.04558726080970055,"all_committed_high":0.6993581574175981,"against_first":{"calls":{"mean":-2.0,"ci95":0.5,"low":-2.5,"high":-1.5}}}"#,
         );
     }
 }

@@ -1,15 +1,15 @@
 //! A scenario and what policies came to in it, and all the ways to say that.
 
-use std::fmt::Write;
-
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value as Json, json};
 
 use super::assertion::Answer;
-use super::outcome::{Measure, Outcome, spread};
-use crate::chart::{Figure, Page, Table, svg_of};
-use crate::output::Failure;
-use crate::text::{clip, columns, pad_left, pad_right, wrap, wrap_clause};
+use super::outcome::{Outcome, spread};
+use crate::chart::{Figure, svg_of};
+use crate::output::{Failure, count};
+use crate::text::{BOLD, DIM, paragraph, styled, wrap_clause};
+use crate::view::page::Page;
+use crate::view::table::Table;
 use crate::visible::visible;
 
 /// Lines longer than this are not read with pleasure.
@@ -23,10 +23,24 @@ const FIGURES: usize = 2;
 pub(crate) struct Compared {
     /// Its name, where it has one.
     pub(crate) name: Option<String>,
+    /// Whether another policy has it as well, as when two files are compared.
+    pub(crate) has_namesake: bool,
     pub(crate) clause: String,
+    /// The variable of the environment that it comes from, where it does.
+    pub(crate) from: Option<&'static str>,
 }
 
 impl Compared {
+    /// What it is called in a sentence after the word policy: its name, or its number, or both
+    /// where another has the same name.
+    pub(crate) fn short(&self, place: usize) -> String {
+        match &self.name {
+            Some(name) if !self.has_namesake => visible(name),
+            Some(_) => self.label(place),
+            None => (place + 1).to_string(),
+        }
+    }
+
     /// What it is called beside others: by its number, and by its name where it has one.
     pub(crate) fn label(&self, place: usize) -> String {
         match &self.name {
@@ -45,7 +59,6 @@ pub(crate) struct Study {
     /// What else there is for programs.
     pub(crate) more: Vec<(&'static str, Json)>,
     pub(crate) policies: Vec<Compared>,
-    pub(crate) measures: &'static [Measure],
     pub(crate) outcomes: Vec<Outcome>,
     /// Sentences, the answer first.
     pub(crate) lead: Vec<String>,
@@ -78,10 +91,10 @@ impl Study {
         format!("{document:#}\n")
     }
 
-    /// One line for each result; a mean and its interval are two columns.
+    /// One line for each result; a mean and its interval are columns of their own.
     pub(crate) fn csv(&self) -> String {
         let spread = |(outcome, result): (&Outcome, Json)| match &outcome.values {
-            Ok(values) => flat(&spread(result, values, self.measures)),
+            Ok(values) => flat(&spread(result, values)),
             Err(_) => flat(&result),
         };
         let rows: Vec<_> = self.outcomes.iter().zip(self.results()).map(spread).collect();
@@ -103,7 +116,7 @@ impl Study {
     }
 
     fn results(&self) -> impl Iterator<Item = Json> {
-        let json = |one: &Outcome| one.json(&self.policies[one.policy], self.measures);
+        let json = |one: &Outcome| one.json(&self.policies[one.policy]);
         self.outcomes.iter().map(json)
     }
 
@@ -130,11 +143,11 @@ impl Study {
                 one.clause.clone(),
             ]
         };
-        let policies = Table {
-            caption: "The policies".into(),
-            header: vec!["policy".into(), "clause".into()],
-            rows: self.policies.iter().enumerate().map(policy).collect(),
-        };
+        let policies = Table::new(
+            "The policies",
+            vec!["policy".into(), "clause".into()],
+            self.policies.iter().enumerate().map(policy).collect(),
+        );
         let answers =
             self.answers.iter().map(|answer| answer.sentence(&self.policies, &self.outcomes));
         Page {
@@ -157,20 +170,16 @@ impl Study {
         let trials = self.outcomes.iter().map(|outcome| outcome.trials).max().unwrap_or(0);
         let trials = ("trials".to_owned(), trials.to_string());
         let settings = flat(&self.scenario).into_iter().filter(|(_, value)| !value.is_empty());
-        Table {
-            caption: "The scenario".into(),
-            header: vec!["setting".into(), "value".into()],
-            rows: settings.chain([trials]).map(row).collect(),
-        }
+        let rows = settings.chain([trials]).map(row).collect();
+        Table::new("The scenario", vec!["setting".into(), "value".into()], rows)
     }
 
     /// The answer, the policies, the numbers and the charts.
     pub(crate) fn terminal(&self, width: usize, charts: Option<usize>) -> String {
-        let (bold, quiet) = (Style::new().bold(), Style::new().dimmed());
         let mut text = String::new();
         for (place, sentence) in self.lead.iter().enumerate() {
-            let style = if place == 0 { bold } else { Style::new() };
-            lines(&mut text, sentence, style, width);
+            let style = if place == 0 { BOLD } else { Style::new() };
+            text += &paragraph(style, sentence, width.min(READABLE));
         }
         text.push('\n');
         for (place, policy) in self.policies.iter().enumerate() {
@@ -178,13 +187,16 @@ impl Study {
             let clause = format!("{}{}", name.unwrap_or_default(), policy.clause);
             let mut number = format!("{:>2}  ", place + 1);
             for line in wrap_clause(&clause, width.saturating_sub(4)) {
-                let _ = writeln!(text, "{bold}{number}{bold:#}{line}");
+                text += &format!("{}{line}\n", styled(BOLD, &number));
                 number = "    ".into();
+            }
+            if let Some(variable) = policy.from {
+                text += &format!("    {}\n", styled(DIM, &format!("from {variable}")));
             }
         }
         for table in &self.tables {
             text.push('\n');
-            text += &drawn(table, width);
+            text += &table.terminal(width);
         }
         for figure in self.figures_to_draw(charts.or(Some(FIGURES))) {
             text.push('\n');
@@ -194,19 +206,15 @@ impl Study {
             text.push('\n');
         }
         for note in &self.notes {
-            lines(&mut text, note, quiet, width);
+            text += &paragraph(DIM, note, width.min(READABLE));
         }
         if !self.answers.is_empty() {
             text.push('\n');
         }
         for answer in &self.answers {
             let colour = if answer.holds { AnsiColor::Green } else { AnsiColor::Red };
-            lines(
-                &mut text,
-                &answer.sentence(&self.policies, &self.outcomes),
-                colour.on_default(),
-                width,
-            );
+            let sentence = answer.sentence(&self.policies, &self.outcomes);
+            text += &paragraph(colour.on_default(), &sentence, width.min(READABLE));
         }
         text
     }
@@ -214,108 +222,30 @@ impl Study {
 
 impl Answer {
     fn json(&self) -> Json {
-        json!({ "assertion": self.text, "holds": self.holds, "measured": self.words })
+        json!({
+            "assertion": self.text,
+            "holds": self.holds,
+            "measured": self.words,
+            "sure": self.is_sure,
+        })
     }
 
-    /// `holds: peak < 2x (at most 1.2x, policy 1)`
+    /// `holds: peak < 2x (1.2x ±0.1x, policy fetch)`
     pub(crate) fn sentence(&self, policies: &[Compared], outcomes: &[Outcome]) -> String {
         let verdict = if self.holds { "holds" } else { "does not hold" };
+        let doubt = match self.is_sure {
+            Some(false) => ", but more trials are needed to be sure",
+            Some(true) | None => "",
+        };
         let of = self.worst.and_then(|worst| outcomes.get(worst)).map(|outcome| {
             let several = policies.len() > 1;
-            let policy = several.then(|| format!(", policy {}", outcome.policy + 1));
-            let clients = outcome.clients.map(|clients| format!(", {clients} clients"));
+            let policy = several.then(|| format!(", policy {}", outcome.short));
+            let clients =
+                outcome.clients.map(|clients| format!(", {}", count(clients as usize, "client")));
             [policy, clients].into_iter().flatten().collect::<String>()
         });
-        format!("{verdict}: {} ({}{})", self.text, self.words, of.unwrap_or_default())
+        format!("{verdict}{doubt}: {} ({}{})", self.text, self.words, of.unwrap_or_default())
     }
-}
-
-fn lines(text: &mut String, sentence: &str, style: Style, width: usize) {
-    for line in wrap(sentence, width.min(READABLE)) {
-        let _ = writeln!(text, "{style}{line}{style:#}");
-    }
-}
-
-/// A table as text. One that is too wide is turned over, so that its columns become rows, if that
-/// helps; and columns that still do not fit stand below the others.
-pub(crate) fn drawn(table: &Table, width: usize) -> String {
-    let rows: Vec<&Vec<String>> = std::iter::once(&table.header).chain(&table.rows).collect();
-    let upright: Vec<Vec<&str>> =
-        rows.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
-    let columns = table.header.len();
-    let turned: Vec<Vec<&str>> = (0..columns)
-        .map(|column| rows.iter().map(|row| row.get(column).map_or("", String::as_str)).collect())
-        .collect();
-    let caption = wrap(&table.caption, width).join("\n");
-    if table.ends_in_clauses() {
-        return format!("{caption}\n{}", aligned(&upright, true, width));
-    }
-    let is_turned = lengths(&upright) > width && lengths(&turned) <= width;
-    let cells = if is_turned { turned } else { upright };
-    let blocks = blocks(&cells, width).into_iter().map(|block| aligned(&block, false, width));
-    format!("{caption}\n{}", blocks.collect::<Vec<_>>().join("\n"))
-}
-
-/// The columns in as many blocks as it takes, each with the names in front.
-fn blocks<'t>(cells: &[Vec<&'t str>], width: usize) -> Vec<Vec<Vec<&'t str>>> {
-    let widths = widths(cells);
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut room = 0;
-    for (column, needed) in widths.iter().map(|width| width + 2).enumerate().skip(1) {
-        if groups.is_empty() || needed > room {
-            groups.push(vec![0]);
-            room = width.saturating_sub(widths[0]);
-        }
-        room = room.saturating_sub(needed);
-        if let Some(group) = groups.last_mut() {
-            group.push(column);
-        }
-    }
-    let of = |group: &Vec<usize>| {
-        let row = |row: &Vec<&'t str>| group.iter().map(|column| row[*column]).collect();
-        cells.iter().map(row).collect()
-    };
-    groups.iter().map(of).collect()
-}
-
-/// How wide the cells are side by side.
-fn lengths(cells: &[Vec<&str>]) -> usize {
-    widths(cells).iter().map(|width| width + 2).sum::<usize>().saturating_sub(2)
-}
-
-fn widths(cells: &[Vec<&str>]) -> Vec<usize> {
-    let count = cells.iter().map(Vec::len).max().unwrap_or(0);
-    let widest = |column: usize| {
-        let cells = cells.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| columns(cell)).max().unwrap_or(0)
-    };
-    (0..count).map(widest).collect()
-}
-
-/// Names at the left, numbers at the right, and a last column of clauses in as many lines as they
-/// take.
-fn aligned(cells: &[Vec<&str>], clauses: bool, width: usize) -> String {
-    let quiet = Style::new().dimmed();
-    let widths = widths(cells);
-    let numbers = if clauses { widths.len().saturating_sub(1) } else { widths.len() };
-    let mut text = String::new();
-    for (place, row) in cells.iter().enumerate() {
-        let padded = row[..numbers].iter().enumerate().map(|(column, cell)| match column {
-            0 => pad_right(cell, widths[column]),
-            _ => pad_left(cell, widths[column]),
-        });
-        let mut start = padded.collect::<Vec<_>>().join("  ");
-        let style = if place == 0 { quiet } else { Style::new() };
-        let indent = columns(&start) + 2;
-        let clause = row[numbers..].concat();
-        for line in wrap_clause(&clause, width.saturating_sub(indent).max(20)) {
-            let line = format!("{start}  {line}");
-            let line = clip(line.trim_end(), width);
-            let _ = writeln!(text, "{style}{line}{style:#}");
-            start = " ".repeat(indent - 2);
-        }
-    }
-    text
 }
 
 /// The fields of a result, those of its parts as `part.field`.

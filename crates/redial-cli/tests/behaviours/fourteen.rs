@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::kernel::{Process, Started, Told, otherwise, send, until};
+use crate::clock;
+use crate::kernel::{FOR_EVER, Process, Started, Told, otherwise, send, until};
 use crate::stage::Stage;
 use crate::terminal::{CTRL_C, Terminal};
 use crate::tool::{Ask, Tool, attempts, quoted};
@@ -58,8 +59,11 @@ pub(crate) const FOURTEEN: [Behaviour; 14] = [
     Behaviour { says: "126, 127 and 128+n are exact", check: exit_codes_are_exact },
 ];
 
-/// How long a shell sleeps that is going to be ended: longer than any test, and not for ever.
-pub(crate) const LONG: &str = "sleep 98";
+/// How long a shell sleeps that is going to be ended: longer than any test on any machine, and not for ever.
+pub(crate) const LONG: &str = "sleep 9998";
+
+/// Longer than any test takes on any machine: whoever waits for it hangs.
+const HOUR: Duration = Duration::from_secs(3600);
 
 fn milliseconds(time: Duration) -> String {
     format!("{:.1} ms", time.as_secs_f64() * 1e3)
@@ -89,7 +93,7 @@ fn term_during_the_delay(tool: Tool, stage: &Stage) -> Told<Verdict> {
     if !tool.retries() {
         return absent("");
     }
-    let ask = Ask { delay: Duration::from_secs(60), ..attempts(3) };
+    let ask = Ask { delay: HOUR, ..attempts(3) };
     let mut started = stage.start(&tool.script(ask, "echo . >>attempts; echo $$ >bell; exit 1"));
     let child = stage.hear()?.parse().unwrap();
     if !until(stage.patience, || Process::of(child).is_none()) {
@@ -97,7 +101,7 @@ fn term_during_the_delay(tool: Tool, stage: &Stage) -> Told<Verdict> {
     }
     let sent = Instant::now();
     started.signal(Signal::TERM);
-    if !started.ends(Duration::from_secs(2)) {
+    if !started.ends(stage.patience) {
         return bad("goes on");
     }
     let took = sent.elapsed();
@@ -136,7 +140,8 @@ while :; do sleep 1; done";
 const WAITS: Duration = Duration::from_millis(300);
 
 fn ctrl_c_waits(tool: Tool, stage: &Stage) -> Told<Verdict> {
-    let mut terminal = Terminal::start(stage, &tool.script(attempts(3), CLEANS_UP));
+    let ask = Ask { kill_after: Some(HOUR), ..attempts(3) };
+    let mut terminal = Terminal::start(stage, &tool.script(ask, CLEANS_UP));
     stage.hear_that("ready")?;
     terminal.types(CTRL_C);
     let cleaning = stage.hears(stage.patience);
@@ -161,7 +166,8 @@ fn ctrl_c_waits(tool: Tool, stage: &Stage) -> Told<Verdict> {
 }
 
 fn ctrl_c_waits_in_a_script(tool: Tool, stage: &Stage) -> Told<Verdict> {
-    let line = quoted(&tool.script(attempts(3), CLEANS_UP));
+    let ask = Ask { kill_after: Some(HOUR), ..attempts(3) };
+    let line = quoted(&tool.script(ask, CLEANS_UP));
     let mut terminal = Terminal::script(stage, "bash", &line);
     stage.hear_that("ready")?;
     terminal.types(CTRL_C);
@@ -236,12 +242,21 @@ fn timeout_of(milliseconds: u64) -> Option<Duration> {
     Some(Duration::from_millis(milliseconds))
 }
 
+/// On a clock that a script drives, if the tool is one that can be made to read it: then a machine may be slow.
+fn timed(tool: Tool, stage: &Stage, ask: Ask, script: &str) -> Started {
+    let line = tool.script(ask, script);
+    match tool {
+        Tool::Redial => stage.start(&clock::on_clock(stage, &line)),
+        _ => stage.start(&line),
+    }
+}
+
 fn leaves_nothing(tool: Tool, stage: &Stage, script: &str) -> Told<Verdict> {
     if !tool.has_timeout() {
         return absent("");
     }
     let ask = Ask { timeout: timeout_of(250), ..attempts(5) };
-    let mut started = stage.start(&tool.script(ask, script));
+    let mut started = timed(tool, stage, ask, script);
     if !started.ends(stage.patience) {
         return bad("hangs");
     }
@@ -256,11 +271,16 @@ fn leaves_nothing(tool: Tool, stage: &Stage, script: &str) -> Told<Verdict> {
 }
 
 fn timeout_leaves_no_grandchild(tool: Tool, stage: &Stage) -> Told<Verdict> {
-    leaves_nothing(tool, stage, &format!("echo . >>attempts; {LONG} & wait"))
+    leaves_nothing(
+        tool,
+        stage,
+        &format!("echo . >>attempts; {LONG} & truncate -s +250 clock; wait"),
+    )
 }
 
 fn timeout_leaves_no_session(tool: Tool, stage: &Stage) -> Told<Verdict> {
-    leaves_nothing(tool, stage, &format!("echo . >>attempts; setsid {LONG} & wait"))
+    let script = format!("echo . >>attempts; setsid {LONG} & truncate -s +250 clock; wait");
+    leaves_nothing(tool, stage, &script)
 }
 
 fn timeout_escalates(tool: Tool, stage: &Stage) -> Told<Verdict> {
@@ -269,18 +289,20 @@ fn timeout_escalates(tool: Tool, stage: &Stage) -> Told<Verdict> {
     }
     let grace = Duration::from_millis(400);
     let ask = Ask { timeout: timeout_of(300), kill_after: Some(grace), ..attempts(1) };
-    let script = "trap 'echo term >bell' TERM; while :; do sleep 0.1; done";
-    let mut started = stage.start(&tool.script(ask, script));
-    let term = stage.hears(Duration::from_secs(2)).map(|_| Instant::now());
+    // Time as the script counts it: it has none for anything else between TERM and KILL.
+    let script = format!("trap 'stat -c %s clock >bell' TERM; {}", clock::PASSING);
+    let mut started = timed(tool, stage, ask, &script);
+    let term = stage.hears(stage.patience);
     if !started.ends(stage.patience) {
         return bad("goes on");
     }
-    let waited = term.map(|term| term.elapsed());
+    let term = term.map(|term| Duration::from_millis(term.parse().unwrap()));
+    let waited = term.map(|term| clock::time(stage).saturating_sub(term));
     started.end(Duration::ZERO)?;
     match (stage.left(), waited) {
         (left @ 1.., _) => bad(alive(left)),
         (0, None) => bad("no TERM"),
-        // The test hears of TERM a little after it was sent.
+        // The script hears of TERM a little after it was sent.
         (0, Some(waited)) if waited < grace / 2 => bad(format!("KILL after {waited:?}")),
         (0, Some(_)) => good(if tool == Tool::Timeout { "with -k" } else { "" }),
     }
@@ -290,10 +312,11 @@ fn end_is_seen_at_once(tool: Tool, stage: &Stage) -> Told<Verdict> {
     if !tool.has_timeout() {
         return absent("");
     }
-    let ask = Ask { timeout: timeout_of(60_000), ..attempts(1) };
+    let ask = Ask { timeout: Some(HOUR), ..attempts(1) };
     let mut best = Duration::MAX;
+    let began = Instant::now();
     // Who polls is late every time, who is kept waiting by a busy machine is not.
-    for _ in 0..3 {
+    while began.elapsed() < stage.patience {
         let script = "echo ready >bell; read word <gate";
         let mut started = stage.start(&tool.script(ask, script));
         stage.hear_that("ready")?;
@@ -339,10 +362,10 @@ pub(crate) fn namespace() -> &'static Result<Vec<String>, String> {
 pub(crate) fn first_process(unshare: &Started) -> Option<u32> {
     let mut first = None;
     let path = format!("/proc/{0}/task/{0}/children", unshare.pid());
-    until(Duration::from_secs(5), || {
+    until(FOR_EVER, || {
         let children = fs::read_to_string(&path).unwrap_or_default();
         first = children.split_whitespace().next().and_then(|pid| pid.parse().ok());
-        first.is_some()
+        first.is_some() || !unshare.is_running()
     });
     first
 }
@@ -357,7 +380,7 @@ fn term_works_as_pid_1(tool: Tool, stage: &Stage) -> Told<Verdict> {
     let mut started = stage.start(&line);
     stage.hear_that("ready")?;
     send(first_process(&started).unwrap(), Signal::TERM);
-    if !started.ends(Duration::from_secs(3)) {
+    if !started.ends(stage.patience) {
         return bad("ignored");
     }
     match started.end(Duration::ZERO)?.code() {
@@ -382,7 +405,7 @@ echo ready >bell; read word <gate";
     stage.hear_that("ready")?;
     let first = first_process(&started).unwrap();
     let mut zombies = 0;
-    until(Duration::from_secs(1), || {
+    until(stage.patience, || {
         let is_zombie = |one: &Process| one.parent == first && one.state == 'Z';
         zombies = Process::all().filter(is_zombie).count();
         zombies == 0

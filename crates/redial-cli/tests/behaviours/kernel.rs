@@ -1,6 +1,7 @@
 //! Processes as the kernel tells of them: waiting for their end without polling, and finding those of one test.
 
 use std::fs;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::panic::Location;
@@ -20,18 +21,43 @@ pub(crate) fn otherwise<T>(what: impl AsRef<str>) -> Told<T> {
     Err(format!("{}:{}: {}", place.file(), place.line(), what.as_ref()))
 }
 
-/// Whether there is something to read within this time.
-pub(crate) fn readable(descriptor: impl AsFd, within: Duration) -> bool {
-    let until = Instant::now() + within;
+/// For as long as it takes: on a busy machine no time is long enough for what has to happen. A test that waits in vain
+/// hangs, and says where.
+pub(crate) const FOR_EVER: Duration = Duration::MAX;
+
+/// After so long, somebody wants to know where a test hangs.
+const SUSPICIOUS: Duration = Duration::from_secs(60);
+
+/// Whether `waits`, which is told for how long to wait, has seen within this time what it waits for.
+#[track_caller]
+pub(crate) fn patiently(within: Duration, mut waits: impl FnMut(Duration) -> bool) -> bool {
+    let began = Instant::now();
     loop {
-        let left = until.saturating_duration_since(Instant::now());
-        let left = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos().into() };
-        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&left)) {
-            Ok(count) => return count > 0,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => panic!("poll: {error}"),
+        if waits(within.saturating_sub(began.elapsed()).min(SUSPICIOUS)) {
+            return true;
+        }
+        if began.elapsed() >= within {
+            return false;
+        }
+        if began.elapsed() >= SUSPICIOUS {
+            // Not by a macro, whose output the harness keeps until the test has ended.
+            let place = Location::caller();
+            let _ = writeln!(io::stderr(), "{place}: waiting for {:.0?}", began.elapsed());
         }
     }
+}
+
+/// Whether there is something to read within this time.
+#[track_caller]
+pub(crate) fn readable(descriptor: impl AsFd, within: Duration) -> bool {
+    patiently(within, |left| {
+        let left = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos().into() };
+        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&left)) {
+            Ok(count) => count > 0,
+            Err(rustix::io::Errno::INTR) => false,
+            Err(error) => panic!("poll: {error}"),
+        }
+    })
 }
 
 /// Sends a signal; a process that is gone already is none to send it to.
@@ -43,13 +69,12 @@ pub(crate) fn send(pid: u32, signal: Signal) {
 pub(crate) struct Started {
     child: Child,
     end: OwnedFd,
-    began: Instant,
 }
 
 impl Started {
-    pub(crate) fn new(child: Child, began: Instant) -> Self {
+    pub(crate) fn new(child: Child) -> Self {
         let pid = Pid::from_raw(child.id() as i32).unwrap();
-        Self { end: pidfd_open(pid, PidfdFlags::empty()).unwrap(), child, began }
+        Self { end: pidfd_open(pid, PidfdFlags::empty()).unwrap(), child }
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -61,6 +86,7 @@ impl Started {
     }
 
     /// Whether it ends within this time.
+    #[track_caller]
     pub(crate) fn ends(&self, within: Duration) -> bool {
         readable(&self.end, within)
     }
@@ -73,10 +99,9 @@ impl Started {
     #[track_caller]
     pub(crate) fn end(&mut self, within: Duration) -> Told<Ended> {
         if !self.ends(within) {
-            return otherwise(format!("still running after {:?}", self.began.elapsed()));
+            return otherwise("it is still running");
         }
-        let took = self.began.elapsed();
-        Ok(Ended { status: self.child.wait().unwrap(), took })
+        Ok(Ended { status: self.child.wait().unwrap() })
     }
 }
 
@@ -87,11 +112,10 @@ impl Drop for Started {
     }
 }
 
-/// How a process ended, and how long after its start.
+/// How a process ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
-    pub(crate) took: Duration,
 }
 
 impl Ended {
@@ -149,15 +173,18 @@ pub(crate) fn with_environment(entry: &str) -> Vec<Process> {
 }
 
 /// Waits until something holds, looking again every few milliseconds: for what the kernel sends no event for.
+#[track_caller]
 pub(crate) fn until(within: Duration, mut holds: impl FnMut() -> bool) -> bool {
-    let end = Instant::now() + within;
-    loop {
-        if holds() {
-            return true;
+    patiently(within, |left| {
+        let began = Instant::now();
+        loop {
+            if holds() {
+                return true;
+            }
+            if began.elapsed() >= left {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(3));
         }
-        if Instant::now() > end {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(3));
-    }
+    })
 }

@@ -18,12 +18,9 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::kernel::{self, Ended, Process, Started, Told, otherwise, readable, until};
+use crate::kernel::{self, Ended, FOR_EVER, Process, Started, Told, otherwise, readable, until};
 
 const MARK: &str = "REDIAL_BEHAVIOURS";
-
-/// How long anything may take that is not about time, on a machine with more to do than this.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The folders of `PATH` that may be looked into: in another one a command may be, for all one knows.
 static READABLE: LazyLock<OsString> = LazyLock::new(|| {
@@ -31,16 +28,13 @@ static READABLE: LazyLock<OsString> = LazyLock::new(|| {
     env::join_paths(env::split_paths(&path).filter(|folder| folder.read_dir().is_ok())).unwrap()
 });
 
-/// How long a process may take to be gone that has been killed.
-const GONE: Duration = Duration::from_secs(2);
-
 pub(crate) struct Stage {
     folder: TempDir,
     mark: String,
     bell: File,
     heard: RefCell<Vec<u8>>,
     gate: File,
-    /// How long to wait for what should happen at once.
+    /// How long to wait for what should happen: for ever, unless it is asked of a tool that may hang.
     pub(crate) patience: Duration,
 }
 
@@ -54,7 +48,7 @@ impl Stage {
             bell: pipe(&folder.path().join("bell")),
             heard: RefCell::default(),
             gate: pipe(&folder.path().join("gate")),
-            patience: PATIENCE,
+            patience: FOR_EVER,
             folder,
         }
     }
@@ -107,15 +101,16 @@ impl Stage {
     }
 
     /// The next line, if one is said within this time.
+    #[track_caller]
     pub(crate) fn hears(&self, within: Duration) -> Option<String> {
-        let end = Instant::now() + within;
+        let began = Instant::now();
         let mut heard = self.heard.borrow_mut();
         loop {
             if let Some(length) = heard.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = heard.drain(..=length).collect();
                 return Some(String::from_utf8_lossy(&line[..length]).into_owned());
             }
-            if !readable(&self.bell, end.saturating_duration_since(Instant::now())) {
+            if !readable(&self.bell, within.saturating_sub(began.elapsed())) {
                 return None;
             }
             let mut more = [0; 4096];
@@ -181,9 +176,10 @@ impl Stage {
     }
 
     /// How many are left once those that are dying have had the time for it.
+    #[track_caller]
     pub(crate) fn left(&self) -> usize {
         let mut left = 0;
-        until(GONE, || {
+        until(self.patience, || {
             left = self.alive().len();
             left == 0
         });
@@ -237,7 +233,7 @@ impl Stage {
 impl Drop for Stage {
     /// Whatever the outcome, nothing outlives the test: also not a process that forks while it is looked for.
     fn drop(&mut self) {
-        until(PATIENCE, || {
+        until(FOR_EVER, || {
             let alive = self.alive();
             for one in &alive {
                 kernel::send(one.pid, Signal::KILL);
@@ -248,9 +244,20 @@ impl Drop for Stage {
 }
 
 pub(crate) fn started(command: &mut Command) -> Started {
-    let began = Instant::now();
-    Started::new(command.spawn().unwrap(), began)
+    LazyLock::force(&KEYS_ARE_HEARD);
+    Started::new(command.spawn().unwrap())
 }
+
+/// A shell without job control starts what runs in its background with SIGINT and SIGQUIT ignored, and
+/// children inherit that: whoever runs the tests so would wait for ever for an end by Ctrl-C.
+#[expect(unsafe_code, reason = "the standard library has no way to set a signal's default")]
+static KEYS_ARE_HEARD: LazyLock<()> = LazyLock::new(|| {
+    use nix::sys::signal::{SigHandler, Signal, signal};
+    for key in [Signal::SIGINT, Signal::SIGQUIT] {
+        // SAFETY: the default is no handler, so there is no code that could run at a wrong moment.
+        unsafe { signal(key, SigHandler::SigDfl) }.unwrap();
+    }
+});
 
 /// A named pipe, open at both ends, so that nobody waits for the other end.
 fn pipe(path: &Path) -> File {

@@ -7,13 +7,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::process::Command;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{Action, Winsize, tcflow, tcgetpgrp, tcsetwinsize};
 
-use crate::kernel::{Ended, Started, Told, otherwise};
+use crate::kernel::{Ended, Started, Told, otherwise, patiently, until};
 use crate::stage::{Stage, started};
 
 /// What the keys of that name send.
@@ -60,10 +60,7 @@ impl<'s> Terminal<'s> {
         grantpt(&main).unwrap();
         unlockpt(&main).unwrap();
         tcsetwinsize(&main, SIZE).unwrap();
-        let path = ptsname(&main, Vec::new()).unwrap().into_string().unwrap();
-        let flags = rustix::fs::OFlags::NOCTTY.bits() as i32;
-        let line =
-            OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).unwrap();
+        let line = line(&main);
 
         let mut command = Command::new("setsid");
         command.arg("--ctty").args(arguments.iter().map(AsRef::as_ref));
@@ -122,26 +119,26 @@ impl<'s> Terminal<'s> {
     /// Waits for the terminal to show this, after what was waited for before.
     #[track_caller]
     pub(crate) fn sees(&mut self, text: &str) -> Told<()> {
-        let end = Instant::now() + self.stage.patience;
-        let mut bytes = self.shown.bytes.lock().unwrap();
-        loop {
-            let found =
-                bytes[self.seen..].windows(text.len()).position(|part| part == text.as_bytes());
-            if let Some(place) = found {
-                self.seen += place + text.len();
-                return Ok(());
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                let shown = String::from_utf8_lossy(&bytes).into_owned();
-                drop(bytes);
-                let scene = self.stage.scene();
-                return otherwise(format!("{text:?} is not shown, but {shown:?}; {scene}"));
-            }
-            bytes = self.shown.more.wait_timeout(bytes, left).unwrap().0;
+        let (shown, from) = (Arc::clone(&self.shown), self.seen);
+        let end = |bytes: &[u8]| {
+            let place = bytes[from..].windows(text.len()).position(|part| part == text.as_bytes());
+            place.map(|place| from + place + text.len())
+        };
+        let is_shown = patiently(self.stage.patience, |left| {
+            let bytes = shown.bytes.lock().unwrap();
+            let waited = shown.more.wait_timeout_while(bytes, left, |bytes| end(bytes).is_none());
+            !waited.unwrap().1.timed_out()
+        });
+        if !is_shown {
+            let (shown, scene) = (self.bytes(), self.stage.scene());
+            let shown = String::from_utf8_lossy(&shown);
+            return otherwise(format!("{text:?} is not shown, but {shown:?}; {scene}"));
         }
+        self.seen = end(&self.bytes()).unwrap();
+        Ok(())
     }
 
+    #[track_caller]
     pub(crate) fn prompted(&mut self) -> Told<()> {
         self.sees(PROMPT)
     }
@@ -152,8 +149,9 @@ impl<'s> Terminal<'s> {
     }
 
     /// Waits until all that was written has come, which is when the last process has closed the terminal.
+    #[track_caller]
     pub(crate) fn drained(&self) {
-        crate::kernel::until(self.stage.patience, || self.reader.is_finished());
+        until(self.stage.patience, || self.reader.is_finished());
     }
 
     /// What stands on the screen.
@@ -163,6 +161,16 @@ impl<'s> Terminal<'s> {
         let mut parser = vt100::Parser::new(rows, columns, 0);
         parser.process(&self.bytes());
         parser.screen().contents()
+    }
+
+    /// The process group that may read the terminal, and that its keys signal.
+    pub(crate) fn in_front(&self) -> u32 {
+        tcgetpgrp(&self.keyboard).unwrap().as_raw_nonzero().get() as u32
+    }
+
+    /// Stops what is written there, as Ctrl-S does, or lets it go on.
+    pub(crate) fn flow(&self, action: Action) {
+        tcflow(line(&self.keyboard), action).unwrap();
     }
 
     pub(crate) fn resize(&mut self, rows: u16, columns: u16) {
@@ -186,4 +194,11 @@ impl<'s> Terminal<'s> {
         }
         self.leader.end(Duration::ZERO)
     }
+}
+
+/// The end of a terminal that its session has.
+fn line(main: impl AsFd) -> File {
+    let path = ptsname(main, Vec::new()).unwrap().into_string().unwrap();
+    let flags = rustix::fs::OFlags::NOCTTY.bits() as i32;
+    OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).unwrap()
 }

@@ -67,7 +67,8 @@ impl Tool {
         match self {
             Self::Redial => {
                 let delay = format!("{}ms", ask.delay.as_millis());
-                say(&["run", "-n", &count, "-d", &delay, "-b", "fixed", "-j", "none"]);
+                say(&["run", "-n", &count, "-d", &delay, "--max-delay", "1d"]);
+                say(&["-b", "fixed", "--jitter", "none"]);
                 if let Some(timeout) = ask.timeout {
                     say(&["-t", &format!("{}ms", timeout.as_millis())]);
                 }
@@ -123,7 +124,8 @@ pub(crate) fn redial(flags: &str, script: &str) -> Vec<String> {
 
 /// `redial run` with these flags on a command.
 pub(crate) fn redial_on(flags: &str, command: &[&str]) -> Vec<String> {
-    let mut line = vec![env!("CARGO_BIN_EXE_redial"), "run", "-b", "fixed", "-j", "none"];
+    let mut line = vec![env!("CARGO_BIN_EXE_redial"), "run"];
+    line.extend(["-b", "fixed", "--jitter", "none", "--max-delay", "1d"]);
     line.extend(flags.split_whitespace());
     line.push("--");
     line.extend(command);

@@ -1,6 +1,7 @@
 //! A picture that moves: the screens of a recording, each row drawn once for as long as it stands there.
 //!
-//! Nothing in it is script, and nothing is fetched. Without animation it is the last screen.
+//! Nothing in it is script, and nothing is fetched. Without animation it is the last screen; with it,
+//! the last screen is also the first, since many show no more of a moving picture than that.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -18,6 +19,8 @@ const BASE: f64 = 14.5;
 const KEY: Duration = Duration::from_millis(40);
 const ENTER: Duration = Duration::from_millis(400);
 const REST: Duration = Duration::from_secs(5);
+/// How long it stays when the picture comes into sight.
+const STILL: Duration = Duration::from_secs(3);
 
 const STYLE: &str = "\
 text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace;fill:#e6edf3}\
@@ -102,6 +105,8 @@ pub(crate) fn draw(frames: &[Frame], title: &str, description: &str) -> String {
     writeln!(body, "<g class=\"typed gone\"><g class=\"type\"><rect class=\"paper\" x=\"{x}\" y=\"{y}\" width=\"{way}\" height=\"{LINE}\"/><rect class=\"cursor\" x=\"{x}\" y=\"{y}\" width=\"{CELL}\" height=\"{LINE}\"/></g></g>").unwrap();
 
     let seconds = rounded(all.as_secs_f64());
+    // A delay below zero begins in the middle: with the last screen, which then stays for a while.
+    let ended = rounded((all - STILL).as_secs_f64());
     let (title, description) = (escaped(title), escaped(description));
     let middle = rounded(width / 2.0);
     format!(
@@ -110,7 +115,7 @@ pub(crate) fn draw(frames: &[Frame], title: &str, description: &str) -> String {
          <desc id=\"desc\">{description}</desc>\n\
          <style>{STYLE}\n\
          @media(prefers-reduced-motion:no-preference){{\n\
-         .f,.typed{{animation:{seconds}s step-end infinite}}.typed{{animation-name:typed}}.type{{animation:type {seconds}s infinite}}\n\
+         .f,.typed{{animation:{seconds}s step-end -{ended}s infinite}}.typed{{animation-name:typed}}.type{{animation:type {seconds}s -{ended}s infinite}}\n\
          {keys}}}</style>\n\
          <clipPath id=\"window\"><rect width=\"{width}\" height=\"{height}\" rx=\"10\"/></clipPath>\n\
          <g clip-path=\"url(#window)\">\n\

@@ -173,10 +173,14 @@ impl Recorder {
         }
     }
 
-    /// What comes from now on, until the last process has closed the terminal.
-    pub(crate) fn watch(&mut self, terminal: &mut Terminal<'_>) {
+    /// What comes from now on, until the last process has closed the terminal; `drawn` is told whenever something came.
+    pub(crate) fn watch(&mut self, terminal: &mut Terminal<'_>, drawn: impl Fn()) {
         while !terminal.leader.ends(Duration::from_millis(5)) {
+            let seen = self.seen;
             self.take(terminal);
+            if self.seen > seen {
+                drawn();
+            }
         }
         terminal.drained();
         self.take(terminal);
@@ -200,7 +204,9 @@ impl Recorder {
             // A screen is whole where a line is: what is read may end anywhere.
             let is_whole = |at: &usize| {
                 let (before, after) = rest.split_at(*at);
-                before.ends_with(b"\n") || before.ends_with(b"\x1b[K") || returns(after)
+                before.ends_with(b"\n")
+                    || before.ends_with(b"\x1b[J\r")
+                    || (returns(after) && !before.ends_with(b"\x1b[J"))
             };
             let end = (1..=rest.len()).find(is_whole);
             let (part, more) = rest.split_at(end.unwrap_or(rest.len()));

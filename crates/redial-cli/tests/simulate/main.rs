@@ -100,7 +100,10 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// What a document is made of, in its order: `results[policy, calls(mean, ci95)]`.
+/// What a mean is made of.
+const MEAN: &str = "(mean, ci95, low, high)";
+
+/// What a document is made of, in its order: `results[policy, calls(mean, ci95, low, high)]`.
 fn shape(value: &Value) -> String {
     let of_all = |values: Vec<String>| values.join(", ");
     match value {

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::{FULL_JITTER, parsed, redial, shape, stderr, stdout};
+use crate::{FULL_JITTER, MEAN, parsed, redial, shape, stderr, stdout};
 
 const SEARCH: &str = "tune contention --clients 20,50 --effort quick";
 
@@ -22,11 +22,12 @@ fn tuned() -> &'static Value {
 fn its_fields_and_their_order_are_a_promise() {
     assert_eq!(
         shape(tuned()),
-        "scenario(name, model, clients, latency_ms, latency_spread_ms, start_spread_ms, seed), \
-         results[policy, clients, trials, calls(mean, ci95), time_ms(mean, ci95), \
-         committed(mean, ci95), all_committed, attempts(mean, ci95)], \
+        "scenario(name, model, clients, latency_ms, latency_spread_ms, start_spread_ms, learning, seed), \
+         results[policy, clients, trials, calls(mean, …), time_ms(mean, …), \
+         committed(mean, …), all_committed, all_committed_low, all_committed_high, attempts(mean, …)], \
          winner(policy, calls, time, committed), yours(policy, calls, time, committed), \
-         front[policy, calls, time, committed], tried, complete",
+         front[policy, calls, time, committed], tried, complete"
+            .replace("(mean, …)", MEAN),
     );
     assert_eq!(tuned()["complete"], true);
     assert_eq!(tuned()["yours"]["policy"], FULL_JITTER);
@@ -98,4 +99,15 @@ fn the_answer_is_a_clause_to_copy() {
     let clause = lines.next().unwrap();
     let output = redial(&format!("plan --json --with '{clause}'"));
     assert_eq!(output.status.code(), Some(0), "{clause}: {}", stderr(&output));
+}
+
+#[test]
+fn the_front_is_drawn_as_the_policies_that_were_tried_and_no_line_between_them() {
+    let output = redial("tune contention --clients 5 --effort quick --trials 3 --charts 1 --svg -");
+    let svg = stdout(&output);
+    assert!(
+        svg.contains("the best that were found") && svg.contains("class=\"mark dot\""),
+        "{svg}"
+    );
+    assert!(!svg.contains("class=\"line"), "{svg}");
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redial::Policy;
-use redial_sim::{Contention, Estimate, Latency, Results, Share};
+use redial_sim::contention::{Latency, Results};
+use redial_sim::{Contention, Estimate, Share};
 use tokio::sync::{Barrier, Semaphore};
 use tokio::task::JoinSet;
 

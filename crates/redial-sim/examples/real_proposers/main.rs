@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use redial::{Backoff, Policy};
-use redial_sim::Results;
+use redial_sim::contention::Results;
 use tokio::sync::Semaphore;
 
 use crate::experiment::{Experiment, Measured};

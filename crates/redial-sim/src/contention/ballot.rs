@@ -1,20 +1,21 @@
 //! Ballots and epochs, with one acceptor.
 //!
-//! The events are what reaches the acceptor: a prepare, and an accept where it was promised. That a
-//! client starts a proposal is none: to know its epoch, it is enough to know whether a choice was
-//! made since.
+//! An event is a message that reaches the acceptor: a prepare, or the accept of a ballot that was
+//! promised. The start of a proposal needs no event. Its epoch is known when the prepare arrives:
+//! from whether a choice was made since the start, or from the epoch that the last refusal named.
 
 use redial_core::{Policy, Schedule, SplitMix64};
 
 use super::crowd::{BEGUN, REFUSED, Tally};
 use super::latency::Draw;
-use super::{Contest, Crowd, Latency};
+use super::{Contest, Crowd, Latency, Learning};
 use crate::engine::{Event, Model};
 
 #[derive(Debug)]
 pub(super) struct Ballot<'p, S> {
     crowd: Crowd<'p, S, Proposal>,
     round_trip: Draw,
+    learning: Learning,
     /// The promised ballot of this epoch: a number, counted from 1, and the client.
     promised: (u32, u32),
     epoch: u32,
@@ -63,9 +64,9 @@ const FIRST_NUMBER: u32 = 1;
 const NO_BALLOT: (u32, u32) = (0, 0);
 
 impl<'p, S: Schedule> Ballot<'p, S> {
-    pub(super) fn new(policy: &'p Policy<S>, round_trip: Latency) -> Self {
+    pub(super) fn new(policy: &'p Policy<S>, round_trip: Latency, learning: Learning) -> Self {
         let (crowd, round_trip) = (Crowd::new(policy), Draw::new(round_trip));
-        Self { crowd, round_trip, promised: NO_BALLOT, epoch: 0, opened: 0 }
+        Self { crowd, round_trip, learning, promised: NO_BALLOT, epoch: 0, opened: 0 }
     }
 }
 
@@ -76,7 +77,10 @@ impl<S: Schedule> Model for Ballot<'_, S> {
         let client = &mut clients[index as usize];
         let proposal = &mut client.state;
         let (is_promised, round_trip) = (proposal.is_promised, proposal.round_trip);
-        let is_current = proposal.start >= self.opened;
+        let is_current = match self.learning {
+            Learning::AtStart => proposal.start >= self.opened,
+            Learning::FromRefusals => proposal.epoch == self.epoch,
+        };
         tally.calls += 1;
         tally.attempts += u64::from(!is_promised);
         if is_current {
@@ -93,9 +97,11 @@ impl<S: Schedule> Model for Ballot<'_, S> {
             proposal.is_promised = true;
             return Event { kind: BEGUN, next: Some(now.saturating_add(round_trip)) };
         }
-        if is_current {
-            // The refusal names the promised ballot. One of a closed epoch has nothing to say.
-            proposal.number = self.promised.0.saturating_add(1);
+        // The refusal names the open epoch and the ballot promised in it. With `AtStart`, a client
+        // whose epoch has closed learns nothing from it: it will know the open one when it starts
+        // again.
+        if is_current || self.learning == Learning::FromRefusals {
+            (proposal.epoch, proposal.number) = (self.epoch, self.promised.0.saturating_add(1));
         }
         let Some(delay) = client.failed(reply, jitter.of(index)) else {
             return tally.give_up(reply);

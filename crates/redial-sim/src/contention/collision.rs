@@ -26,8 +26,9 @@ enum Pending {
     },
 }
 
-/// What is known of all proposals so far. Proposals that touch do not overlap: one that starts at
-/// the very time at which another ends, in whatever order the two events come, is after it.
+/// What is known of all proposals so far. A proposal is a half-open interval: one that starts at
+/// the tick at which another ends does not overlap it, whichever of the two events is handled
+/// first.
 #[derive(Clone, Copy, Debug, Default)]
 struct Channel {
     started: u64,

@@ -6,8 +6,7 @@ use redial_core::{Call, Decision, Policy, Random, Schedule, SplitMix64, Time, Ve
 
 use crate::engine::Event;
 
-/// What happened, in the digest of a trace. Each contest has its own first event of an attempt and
-/// its own way to be decided; these are the same for all.
+/// The kinds of events, for the digest of a trace: the same for all contests.
 pub(super) const BEGUN: u8 = 0;
 pub(super) const REFUSED: u8 = 1;
 pub(super) const COMMITTED: u8 = 2;
@@ -41,11 +40,11 @@ impl Tally {
     }
 }
 
-/// One client. Its network has a stream of words of its own, so that another policy, which draws
-/// more or fewer words, meets the same network.
+/// One client. The latencies of its messages come from a random stream of their own, so that a
+/// policy that draws more or fewer words meets the same network (common random numbers).
 ///
-/// In a large crowd every event is one of another client, whose memory is far away: it is in as few
-/// cache lines as can be.
+/// In a large crowd nearly every event is a cache miss on its client, so a client is aligned to
+/// cache lines and kept to as few as possible.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct Client<'p, S, T> {
@@ -68,9 +67,9 @@ impl<S: Schedule, T> Client<'_, S, T> {
     }
 }
 
-/// Where the words of a delay come from: a stream of its own for each retry of each client. It is
-/// not kept but made when it is needed, so that it takes no room, and so that a policy that draws
-/// two words for a delay leaves the next delay of the same client its own.
+/// The seed of the random words for delays. Each retry of each client has a stream of its own,
+/// whose seed is computed from the two numbers when it is needed: it takes no memory in the client,
+/// and a policy that draws two words for one delay does not shift those of the next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jitter(u64);
 
@@ -106,7 +105,7 @@ impl<'p, S, T> Crowd<'p, S, T> {
         Self { policy, jitter: Jitter(0), clients: Vec::new(), tally: Tally::default() }
     }
 
-    /// No clients yet, and new chance for those to come.
+    /// No clients yet, and a new seed for those to come.
     pub(super) fn clear(&mut self, seeds: &mut SplitMix64) {
         self.jitter = Jitter(seeds.word());
         self.clients.clear();

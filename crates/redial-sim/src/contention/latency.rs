@@ -10,7 +10,7 @@ use crate::chance::normal;
 ///
 /// ```
 /// use core::time::Duration;
-/// use redial_sim::Latency;
+/// use redial_sim::contention::Latency;
 ///
 /// let latency = Latency { mean: Duration::from_micros(250), spread: Duration::from_micros(20) };
 /// assert_eq!(Latency::millis(20, 4).mean, Duration::from_millis(20));
@@ -25,11 +25,23 @@ pub struct Latency {
 }
 
 impl Latency {
+    /// So much in the mean, with a standard deviation of a fifth of it.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_sim::contention::Latency;
+    /// assert_eq!(Latency::around(Duration::from_millis(10)), Latency::millis(10, 2));
+    /// ```
+    pub const fn around(mean: Duration) -> Self {
+        let Some(spread) = mean.checked_div(5) else { panic!("five is not zero") };
+        Self { mean, spread }
+    }
+
     /// Mean and standard deviation in milliseconds.
     ///
     /// ```
     /// use core::time::Duration;
-    /// use redial_sim::Latency;
+    /// use redial_sim::contention::Latency;
     /// assert_eq!(Latency::millis(10, 2).spread, Duration::from_millis(2));
     /// ```
     pub const fn millis(mean: u64, spread: u64) -> Self {
@@ -43,8 +55,9 @@ pub(super) struct Draw {
     mean: f64,
     spread: f64,
     spread_of_two: f64,
-    /// Whether the sum of two hops is as good as normal. A hop is folded at zero, so two of them
-    /// are not; but where zero is five deviations away, one hop in three million is.
+    /// Whether the sum of two hops may be drawn as one normal number. A hop is |Normal|, whose sum
+    /// is not normal; but where the mean is five standard deviations above zero, the absolute value
+    /// changes one hop in three million.
     sums_are_normal: bool,
 }
 
@@ -81,9 +94,9 @@ impl Draw {
 /// |nanos| to the nearest whole nanosecond; what is too large saturates.
 #[inline(always)]
 fn whole(nanos: f64) -> u64 {
-    // From 2⁵² on a double is a whole number, and its last bits are that number's. Adding 2⁵² makes
-    // one of any number below 2⁵¹, which is 26 days, quicker than the conversion, whose edge cases
-    // cost more than all else here.
+    // From 2⁵² on the mantissa of a double is an integer. Adding 2⁵² to a number below 2⁵¹, which
+    // is 26 days, rounds it and leaves it in the low bits. `as u64` is slower than all else here,
+    // because it checks for NaN and saturates.
     const WHOLE: f64 = (1u64 << 52) as f64;
     let nanos = nanos.abs();
     if nanos < WHOLE / 2.0 { (nanos + WHOLE).to_bits() - WHOLE.to_bits() } else { nanos as u64 }

@@ -57,14 +57,15 @@ impl<S: Schedule> Model for Occ<'_, S> {
         tally.calls += 1;
         tally.attempts += 1;
         let network = &mut client.network;
-        // Before it is known whether another attempt follows: most often one does, and the draws do
-        // not wait for the decision.
+        // Drawn before the branch, so that the processor need not wait for it: most writes fail,
+        // and then both are needed.
         let Messages { mut until_read, until_write } = Messages::draw(&self.hops, network);
         if client.state.0 >= self.changed {
             self.changed = now;
             return tally.commit(now.saturating_add(self.hops.hop(network)));
         }
-        // The reply and the next request are one draw where nobody asks when the reply came.
+        // Without a deadline nothing depends on when the reply arrives, and it is one draw together
+        // with the next request.
         let mut known = now;
         if self.has_deadline {
             known = now.saturating_add(self.hops.hop(network));
@@ -90,7 +91,7 @@ impl<S: Schedule> Contest for Occ<'_, S> {
         let client = self.crowd.enter(start, Read(0), seeds);
         let read = start.saturating_add(self.hops.hop(&mut client.network));
         client.state = Read(read);
-        // Nothing came before the first attempt that could be replied to.
+        // Before the first attempt there is no reply to wait for.
         let Messages { until_write, .. } = Messages::draw(&self.hops, &mut client.network);
         read.saturating_add(until_write)
     }

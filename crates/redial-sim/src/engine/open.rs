@@ -1,8 +1,9 @@
 //! The engine for clients that come and go.
 //!
-//! Who comes takes the number of somebody who has left, so that the memory of a run is that of the
-//! clients that are there at once. The next arrival waits beside the heap and not in it: most
-//! clients of a healthy system are there for an event or two.
+//! The number of a client that has left is given to a later one (a free list), so the memory of a
+//! run is that of the clients that are there at once. The next arrival is kept beside the heap, not
+//! in it: in a healthy system most clients have an event or two, and their arrival would be another
+//! push and pop.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -60,9 +61,9 @@ impl Numbers {
 }
 
 impl OpenEngine {
-    /// An engine for the ticks up to `until`, that among them. Of the 64 bits of a key, that tick
-    /// takes what it needs; where what is left is less than the bound on clients, that is the
-    /// bound: four million for an hour of nanoseconds.
+    /// An engine for the ticks from 0 to `until`, inclusive. A client's number has to fit in the
+    /// bits of the 64-bit key that the tick `until` leaves: for an hour of nanoseconds, four
+    /// million.
     pub(crate) fn new(until: u64, bounds: Bounds, watch: &'static Watch) -> Self {
         let client_bits = until.leading_zeros().min(CLIENTS_MAX.trailing_zeros());
         let bounds = Bounds { clients: bounds.clients.min(1 << client_bits), ..bounds };
@@ -133,7 +134,7 @@ impl OpenEngine {
     fn first(&mut self, client: u32, now: u64, next: Option<u64>) {
         match next {
             Some(next) if next <= self.until => self.pending.push(self.key(next.max(now), client)),
-            // It is there until the end, and nothing happens to it any more.
+            // Its next event is after the end of the run: it keeps its number and needs no event.
             Some(_) => {}
             None => self.numbers.free.push(client),
         }

@@ -1,4 +1,4 @@
-//! What the layers come to where nothing but chance ends a call.
+//! The expected amplification in closed form, where only the number of attempts ends a call.
 
 use redial_core::Policy;
 
@@ -27,8 +27,8 @@ pub(super) fn amplification<S>(layers: &Layers, policy: &Policy<S>) -> Option<f6
     Some(amplification)
 }
 
-/// 1 + f + … + fⁿ⁻¹, and fⁿ. By doubling n from its highest bit on, which divides by nothing and
-/// so is right for f = 1, too.
+/// 1 + f + … + fⁿ⁻¹, and fⁿ, by binary exponentiation: without the division by 1 − f, which fails
+/// for f = 1.
 fn geometric(f: f64, n: u32) -> (f64, f64) {
     let (mut sum, mut power) = (0.0, 1.0);
     for bit in (0..u32::BITS).rev() {

@@ -1,10 +1,11 @@
 //! What the trials of layers amount to.
 
 use super::Layers;
-use crate::cut_short::CutShort;
 use crate::digest::Digest;
 use crate::engine::Ended;
-use crate::estimate::Estimate;
+use crate::estimate::{COUPLED, Estimate};
+use crate::run::Run;
+use crate::scenario;
 
 /// One trial of layers.
 ///
@@ -18,11 +19,11 @@ use crate::estimate::Estimate;
 /// assert_eq!((trial.attempts, trial.attempts_worst), (54, 27));
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct LayersTrial {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
     /// How it ended.
     pub ended: Ended,
-    /// Attempts at the bottom; each is an event.
+    /// Attempts at the bottom.
     pub attempts: u64,
     /// The most attempts that one call at the top became, of those that have ended.
     pub attempts_worst: u64,
@@ -36,8 +37,28 @@ pub struct LayersTrial {
     pub nanos_mean: u64,
     /// How long 99 of 100 of them took at most.
     pub nanos_p99: u64,
+    /// Events of the engine: the end of each attempt, and with a budget the start of those that
+    /// enter a layer.
+    pub events: u64,
     /// The digest of the trace.
     pub digest: Digest,
+    /// How many attempts for each call are to be expected of the policy: see
+    /// [`Results::closed_form`].
+    pub(super) closed_form: Option<f64>,
+}
+
+impl scenario::Trial for Trial {
+    fn ended(&self) -> Ended {
+        self.ended
+    }
+
+    fn events(&self) -> u64 {
+        self.events
+    }
+
+    fn add_to(&self, digest: &mut Digest) {
+        digest.add(self.digest.value());
+    }
 }
 
 /// What the trials of one policy in [`Layers`] amount to.
@@ -55,7 +76,7 @@ pub struct LayersTrial {
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct LayersResults {
+pub struct Results {
     /// Layers that retry.
     pub depth: u32,
     /// Calls at the top of a trial.
@@ -68,8 +89,8 @@ pub struct LayersResults {
     pub per_layer: Vec<Estimate>,
     /// The most attempts at the bottom that any one call became.
     pub worst: u64,
-    /// What the amplification is in theory, where nothing but chance ends a call: no limit in time
-    /// and no budget.
+    /// The expected amplification in closed form, where only the number of attempts ends a call:
+    /// there is no limit in time and no budget.
     pub closed_form: Option<f64>,
     /// The share of the calls at the top that succeeded.
     pub succeeded: Estimate,
@@ -79,161 +100,75 @@ pub struct LayersResults {
     pub time_p99_ms: Estimate,
 }
 
-/// The trials of one policy in [`Layers`].
-///
-/// ```
-/// use redial_core::Policy;
-/// use redial_sim::Layers;
-///
-/// let run = Layers::new(2).run(&Policy::DEFAULT)?;
-/// assert_eq!(run.trials().len(), 20);
-/// # Ok::<(), redial_sim::Invalid>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct LayersRun {
-    scenario: Layers,
-    closed_form: Option<f64>,
-    trials: Vec<LayersTrial>,
-}
-
-impl LayersRun {
-    pub(super) const fn new(
-        scenario: Layers,
-        closed_form: Option<f64>,
-        trials: Vec<LayersTrial>,
-    ) -> Self {
-        Self { scenario, closed_form, trials }
-    }
-
-    /// The trials in order, up to the first that was cut. Fewer than were asked for where the run
-    /// was stopped; then the results are theirs.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Layers;
-    /// let run = Layers::new(1).calls(9).trials(4).run(&Policy::DEFAULT)?;
-    /// assert!(run.trials().iter().all(|trial| trial.gave_up == 9));
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub fn trials(&self) -> &[LayersTrial] {
-        &self.trials
-    }
-
-    /// Events of all trials: attempts at the bottom.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Layers;
-    /// let run = Layers::new(2).calls(1).trials(4).run(&Policy::DEFAULT)?;
-    /// assert_eq!(run.events(), 36);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub fn events(&self) -> u64 {
-        self.trials.iter().map(|trial| trial.attempts).sum()
-    }
-
-    /// The digest of all traces: equal for equal seeds, and different, all but surely, where any
-    /// event of any trial was.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Layers;
-    /// let one = Layers::new(2).run(&Policy::DEFAULT)?;
-    /// assert_eq!(one.digest(), Layers::new(2).threads(3).run(&Policy::DEFAULT)?.digest());
-    /// assert_ne!(one.digest(), Layers::new(2).seed(9).run(&Policy::DEFAULT)?.digest());
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub fn digest(&self) -> Digest {
-        let mut digest = Digest::new();
-        for trial in &self.trials {
-            digest.add(trial.digest.value());
-        }
-        digest
-    }
-
-    /// What the trials amount to.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Layers;
-    /// let results = Layers::new(2).run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert_eq!((results.per_layer[0].mean, results.per_layer[1].mean), (1.0, 3.0));
-    /// assert_eq!(results.amplification.mean, 9.0);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// A trial was cut short by a bound, or the run was stopped before one had ended.
-    pub fn results(&self) -> Result<LayersResults, CutShort> {
-        if let Some(cut) = self.cut() {
-            return Err(cut);
-        }
-        let Layers { depth, calls, .. } = self.scenario;
-        let per_call = |count: &dyn Fn(&LayersTrial) -> u64| {
-            self.estimate(|trial| count(trial) as f64 / f64::from(calls))
+impl Results {
+    pub(super) fn of(run: &Run<Layers>) -> Self {
+        let Layers { depth, calls, .. } = *run.scenario();
+        let trials = run.trials();
+        let per_call = |count: &dyn Fn(&Trial) -> u64| {
+            run.mean(|trial| count(trial) as f64 / f64::from(calls))
         };
-        Ok(LayersResults {
+        Self {
             depth,
             calls,
-            trials: self.trials.len() as u32,
+            trials: trials.len() as u32,
             amplification: per_call(&|trial| trial.attempts),
             per_layer: (0..depth as usize)
                 .map(|layer| per_call(&|trial| trial.entered[layer]))
                 .collect(),
-            worst: self.trials.iter().map(|trial| trial.attempts_worst).max().unwrap_or(0),
-            closed_form: self.closed_form,
-            succeeded: per_call(&|trial| trial.succeeded.into()),
-            time_ms: self.estimate(|trial| trial.nanos_mean as f64 / 1e6),
-            time_p99_ms: self.estimate(|trial| trial.nanos_p99 as f64 / 1e6),
-        })
-    }
-
-    /// What this policy, or this budget, changes against `other`'s, trial by trial on common random
-    /// numbers: the same attempt of the same call fails in both. `None` where the scenario or its
-    /// seed differs, so that trials do not match, and where one of them was cut short.
-    ///
-    /// ```
-    /// # use redial_core::{Budget, Policy}; use redial_sim::Layers;
-    /// let scenario = Layers::new(2).errors(0.5);
-    /// let without = scenario.run(&Policy::DEFAULT)?;
-    /// let with = scenario.budget(Some(Budget::builder())).run(&Policy::DEFAULT)?;
-    /// assert!(with.against(&without).unwrap().amplification.mean < 0.0);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub fn against(&self, other: &Self) -> Option<LayersComparison> {
-        let comparable = self.scenario.same_draws(&other.scenario);
-        if !comparable || self.cut().is_some() || other.cut().is_some() {
-            return None;
+            worst: trials.iter().map(|trial| trial.attempts_worst).max().unwrap_or(0),
+            closed_form: trials.first().and_then(|trial| trial.closed_form),
+            succeeded: Estimate::of_shares(
+                trials.iter().map(|trial| f64::from(trial.succeeded) / f64::from(calls)),
+                independent(run.scenario()),
+            ),
+            time_ms: run.mean(|trial| trial.nanos_mean as f64 / 1e6),
+            time_p99_ms: run.mean(|trial| trial.nanos_p99 as f64 / 1e6),
         }
-        let calls = f64::from(self.scenario.calls);
-        let difference = |quantity: &dyn Fn(&LayersTrial) -> f64| {
-            let pairs = self.trials.iter().zip(&other.trials);
-            Estimate::of(pairs.map(|(ours, theirs)| quantity(ours) - quantity(theirs)))
-        };
-        Some(LayersComparison {
-            amplification: difference(&|trial| trial.attempts as f64 / calls),
-            succeeded: difference(&|trial| f64::from(trial.succeeded) / calls),
-            time_ms: difference(&|trial| trial.nanos_mean as f64 / 1e6),
-        })
-    }
-
-    fn cut(&self) -> Option<CutShort> {
-        let trials = self.scenario.trial_count();
-        CutShort::of(&self.trials, trials, |trial| (trial.ended, trial.attempts))
-    }
-
-    fn estimate(&self, quantity: impl Fn(&LayersTrial) -> f64) -> Estimate {
-        Estimate::of(self.trials.iter().map(quantity))
     }
 }
 
+/// How many calls of a trial are independent of each other: without a budget, all of them.
+fn independent(scenario: &Layers) -> f64 {
+    if scenario.budget.is_some() { COUPLED } else { f64::from(scenario.calls) }
+}
+
 /// What one policy changes against another: means of differences, trial by trial. Below zero is
-/// less than the other.
+/// less than the other. The same attempt of the same call fails in both trials of a pair.
 ///
-/// See [`LayersRun::against`].
+/// ```
+/// # use redial_core::{Budget, Policy}; use redial_sim::Layers;
+/// let scenario = Layers::new(2).errors(0.5);
+/// let without = scenario.run(&Policy::DEFAULT)?;
+/// let with = scenario.budget(Some(Budget::builder())).run(&Policy::DEFAULT)?;
+/// assert!(with.against(&without).unwrap().amplification.mean < 0.0);
+/// # Ok::<(), redial_sim::Invalid>(())
+/// ```
+///
+/// See [`Run::against`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LayersComparison {
+pub struct Comparison {
     /// Attempts at the bottom for each call at the top.
     pub amplification: Estimate,
     /// The share of the calls at the top that succeeded.
     pub succeeded: Estimate,
     /// How long a call at the top takes, in milliseconds.
     pub time_ms: Estimate,
+}
+
+impl Comparison {
+    pub(super) fn of(ours: &Run<Layers>, theirs: &Run<Layers>) -> Self {
+        let calls = f64::from(ours.scenario().calls);
+        let independent = independent(ours.scenario()).min(independent(theirs.scenario()));
+        let succeeded = ours.differences(theirs, |trial| trial.succeeded.into());
+        Self {
+            amplification: Estimate::of(
+                ours.differences(theirs, |trial| trial.attempts as f64 / calls),
+            ),
+            succeeded: Estimate::of_share_differences(
+                succeeded.map(|change| change / calls),
+                independent,
+            ),
+            time_ms: Estimate::of(ours.differences(theirs, |trial| trial.nanos_mean as f64 / 1e6)),
+        }
+    }
 }

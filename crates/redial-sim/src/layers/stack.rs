@@ -1,4 +1,5 @@
-//! The layers of every call. An event is the end of an attempt at the bottom.
+//! The layers of every call. An event is the end of an attempt at the bottom; and its start, where
+//! layers are entered that have a budget to deposit to.
 
 use redial_core::{
     Budget, BudgetBuilder, Call, Decision, Limits, Policy, Random, Schedule, SplitMix64, Time,
@@ -6,10 +7,11 @@ use redial_core::{
 };
 
 use super::Layers;
-use super::results::LayersTrial;
+use super::closed_form;
+use super::results::Trial;
 use crate::chance::unit;
 use crate::digest::Digest;
-use crate::engine::{Ended, Event, Model};
+use crate::engine::{EngineRun, Event, Model};
 use crate::quantile::quantile;
 use crate::ticks::ticks;
 
@@ -17,13 +19,14 @@ use crate::ticks::ticks;
 const FAILED: u8 = 0;
 const SUCCEEDED: u8 = 1;
 const GAVE_UP: u8 = 2;
+const STARTED: u8 = 3;
 
 #[derive(Debug)]
 pub(super) struct Stack<'p, S> {
     policy: &'p Policy<S>,
     depth: usize,
     errors: f64,
-    service: u64,
+    attempt_time: u64,
     every: u64,
     budget: Option<BudgetBuilder>,
     /// One for each layer from the top, or none at all.
@@ -42,6 +45,7 @@ pub(super) struct Stack<'p, S> {
     succeeded: u32,
     /// How long each call took that has ended.
     times: Vec<u64>,
+    closed_form: Option<f64>,
 }
 
 /// A call at the top. The bottom has a stream of words of its own, so that another policy, which
@@ -50,8 +54,10 @@ pub(super) struct Stack<'p, S> {
 struct Top {
     started: u64,
     attempts: u64,
-    /// The layers from this one on were entered anew by the attempt that is under way.
+    /// The attempt to come, or under way, enters the layers from this one on anew.
     entered_from: usize,
+    /// Whether its pending event is the start of an attempt.
+    is_starting: bool,
     jitter: SplitMix64,
     bottom: SplitMix64,
 }
@@ -63,7 +69,7 @@ impl<'p, S: Schedule> Stack<'p, S> {
             policy,
             depth,
             errors: layers.errors,
-            service: ticks(layers.service),
+            attempt_time: ticks(layers.attempt_time),
             every: ticks(layers.every),
             budget: layers.budget,
             budgets: Vec::new(),
@@ -76,10 +82,11 @@ impl<'p, S: Schedule> Stack<'p, S> {
             attempts_worst: 0,
             succeeded: 0,
             times: Vec::new(),
+            closed_form: closed_form::amplification(layers, policy),
         }
     }
 
-    /// Back to the beginning, without calls, and new chance for those to come.
+    /// Back to the beginning, without calls, and new seeds for those to come.
     pub(super) fn clear(&mut self, seeds: &mut SplitMix64) {
         let full = |settings: BudgetBuilder| (0..self.depth).map(move |_| settings.build());
         self.budgets = self.budget.into_iter().flat_map(full).collect();
@@ -91,20 +98,31 @@ impl<'p, S: Schedule> Stack<'p, S> {
         self.times.clear();
     }
 
-    /// The next call at the top; when its first attempt at the bottom ends.
+    /// The next call at the top; the tick of its first event.
     pub(super) fn enter(&mut self, number: u32) -> u64 {
-        // Streams that start 2³² apart never meet: a call draws less than 2³² words.
+        // SplitMix64 is a counter: streams that start 2³² apart do not overlap, because a call
+        // draws fewer than 2³² words.
         let stream = |start: u64| SplitMix64::new(start.wrapping_add(u64::from(number) << 32));
         let started = self.every.saturating_mul(number.into());
         let (jitter, bottom) = (stream(self.jitter), stream(self.bottom));
-        self.tops.push(Top { started, attempts: 0, entered_from: 0, jitter, bottom });
+        let is_starting = false;
+        self.tops.push(Top { started, attempts: 0, entered_from: 0, is_starting, jitter, bottom });
         let layer = self.policy.start(Time::from_nanos(started));
         self.layers.extend((0..self.depth).map(|_| layer.clone()));
-        started.saturating_add(self.service)
+        self.begin(number as usize, started)
     }
 
-    /// What was counted, until the trial ended so.
-    pub(super) fn trial(&mut self, ended: Ended, digest: Digest) -> LayersTrial {
+    /// Schedules an attempt: the tick of its first event. Where layers with a budget are entered,
+    /// that is its start, not its end: they deposit when they are called, as the library does, and
+    /// another call may withdraw the deposit before this attempt ends.
+    fn begin(&mut self, number: usize, start: u64) -> u64 {
+        let top = &mut self.tops[number];
+        top.is_starting = top.entered_from < self.budgets.len();
+        if top.is_starting { start } else { start.saturating_add(self.attempt_time) }
+    }
+
+    /// What was counted in a trial that the engine has run.
+    pub(super) fn trial(&mut self, run: EngineRun, digest: Digest) -> Trial {
         let calls = self.tops.len() as u64;
         // Each retry of a layer is one more call of every layer below it.
         let entered = self.retries.iter().scan(calls, |entered, retries| {
@@ -112,8 +130,9 @@ impl<'p, S: Schedule> Stack<'p, S> {
             *entered += retries;
             Some(into_this)
         });
-        LayersTrial {
-            ended,
+        Trial {
+            ended: run.ended,
+            events: run.events,
             attempts: self.attempts,
             attempts_worst: self.attempts_worst,
             entered: entered.collect(),
@@ -122,6 +141,7 @@ impl<'p, S: Schedule> Stack<'p, S> {
             nanos_mean: mean(&self.times),
             nanos_p99: quantile(&mut self.times, 99).unwrap_or(0),
             digest,
+            closed_form: self.closed_form,
         }
     }
 
@@ -162,17 +182,19 @@ impl<S: Schedule> Model for Stack<'_, S> {
     fn event(&mut self, number: u32, now: u64) -> Event {
         let number = number as usize;
         let top = &mut self.tops[number];
+        if top.is_starting {
+            top.is_starting = false;
+            self.budgets[top.entered_from..].iter().for_each(Budget::deposit);
+            return Event { kind: STARTED, next: Some(now.saturating_add(self.attempt_time)) };
+        }
         top.attempts += 1;
         self.attempts += 1;
-        // The deposits of an attempt count from its end, which is an event, and not from its
-        // start, which is none: no retry of its own can need them before.
-        self.budgets.iter().skip(top.entered_from).for_each(Budget::deposit);
         if unit(&mut top.bottom) > self.errors {
             self.succeeded += 1;
             return self.end(number, now, SUCCEEDED);
         }
         match self.retry(number, now) {
-            Some(again) => Event { kind: FAILED, next: Some(again.saturating_add(self.service)) },
+            Some(again) => Event { kind: FAILED, next: Some(self.begin(number, again)) },
             None => self.end(number, now, GAVE_UP),
         }
     }

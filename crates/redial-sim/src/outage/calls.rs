@@ -63,15 +63,16 @@ pub(super) struct Calls<'p, S> {
     callers: Vec<Caller<'p, S>>,
     /// How many calls have come.
     begun: u64,
-    /// Where the words of a delay come from.
+    /// The seed of the random words for delays.
     jitter: u64,
-    /// Where the words for errors come from.
+    /// The seed of the random words for errors.
     luck: u64,
     pub(super) tally: Tally,
 }
 
-/// A stream of words for one attempt of one call. It is not kept but made when it is needed, so
-/// that another policy, which attempts more or less often, meets the same chance.
+/// The random stream of one attempt of one call. Its seed is computed from the two numbers when it
+/// is needed, so that a policy that attempts more or less often meets the same numbers (common
+/// random numbers).
 pub(super) fn words(seed: u64, call: u64, attempt: u32) -> SplitMix64 {
     SplitMix64::new(seed.wrapping_add(call << 32).wrapping_add(attempt.into()))
 }
@@ -83,20 +84,20 @@ impl<'p, S: Schedule> Calls<'p, S> {
         traffic: Traffic,
         server: Server,
     ) -> Self {
-        let tally = Tally::new(server.course);
+        let tally = Tally::new(server.timetable);
         let (processes, callers) = (Vec::new(), Vec::new());
         let (begun, jitter, luck) = (0, 0, 0);
         Self { policy, terms, traffic, server, processes, callers, begun, jitter, luck, tally }
     }
 
-    /// Back to the beginning, without calls, and new chance for those to come.
+    /// Back to the beginning, without calls, and new seeds for those to come.
     pub(super) fn clear(&mut self, seeds: &mut SplitMix64) {
         self.traffic.clear(seeds);
         self.server.clear();
         self.callers.clear();
         self.begun = 0;
         (self.jitter, self.luck) = (seeds.word(), seeds.word());
-        self.tally = Tally::new(self.server.course);
+        self.tally = Tally::new(self.server.timetable);
         let Terms { budget, breaker, processes, .. } = self.terms;
         self.processes = (0..processes).map(|_| Process::new(budget, breaker)).collect();
     }
@@ -116,7 +117,8 @@ impl<'p, S: Schedule> Calls<'p, S> {
         Event { kind: KEPT_BACK, next: None }
     }
 
-    /// The request goes to the server, and with it is known when its client learns what.
+    /// Sends the request. The server knows at once when it will be done, so the outcome and the
+    /// time at which the client learns of it are known here.
     fn send(&mut self, client: u32, now: u64, admitted_in: u16) -> Event {
         let caller = &mut self.callers[client as usize];
         let (number, attempt) = (caller.number, caller.call.failures());
@@ -124,7 +126,7 @@ impl<'p, S: Schedule> Calls<'p, S> {
         let done = self.server.arrive(arrives, self.traffic.work(number, attempt));
         let answer = done.unwrap_or(arrives).saturating_add(self.terms.one_way);
         let stops_waiting = now.saturating_add(self.terms.timeout.min(left(&caller.call, now)));
-        // What is ready when it is cut counts, as it does for the driver.
+        // An answer that arrives exactly at the timeout counts, as it does in the library's loops.
         let is_answered = done.is_some() && answer <= stops_waiting;
         let is_lucky = unit(&mut words(self.luck, number, attempt)) > self.terms.errors;
         caller.pending = Pending::Outcome { is_success: is_answered && is_lucky, admitted_in };
@@ -143,10 +145,9 @@ impl<'p, S: Schedule> Calls<'p, S> {
             return Event { kind: SUCCEEDED, next: None };
         }
         let random = &mut words(self.jitter, caller.number, caller.call.failures());
-        let limits = process.limits();
-        let decision = caller.call.failed_under(&limits, || time, || Verdict::Retry, random);
-        process.failed(admitted_in, time);
-        match decision {
+        let (limits, mut permit) = (process.limits(), process.permit(admitted_in));
+        let verdict = || Verdict::Retry;
+        match caller.call.failed_past(&limits, &mut permit, || time, verdict, random) {
             Decision::Wait(delay) => {
                 caller.pending = Pending::Attempt;
                 Event { kind: FAILED, next: Some(now.saturating_add(nanos(delay))) }
@@ -159,7 +160,7 @@ impl<'p, S: Schedule> Calls<'p, S> {
     }
 }
 
-/// What the deadline leaves of the time to wait: the driver cuts an attempt there, too.
+/// The time until the call's deadline: the library's loops cut an attempt there, too.
 fn left<S: Schedule>(call: &Call<&Policy<S>>, now: u64) -> u64 {
     let deadline = call.deadline(&Limits::new());
     deadline.map_or(u64::MAX, |deadline| nanos(deadline.since(Time::from_nanos(now))))

@@ -49,15 +49,13 @@ impl Process {
 
     /// An attempt of that period succeeded.
     pub(super) fn succeeded(&self, admitted_in: u16) {
-        if let Some(breaker) = &self.breaker {
-            breaker.permit(admitted_in).succeeded();
+        if let Some(permit) = self.permit(admitted_in) {
+            permit.succeeded();
         }
     }
 
-    /// An attempt of that period failed.
-    pub(super) fn failed(&self, admitted_in: u16, now: Time) {
-        if let Some(breaker) = &self.breaker {
-            breaker.permit(admitted_in).failed(now);
-        }
+    /// What an attempt of that period was admitted by: the gate of the decision, if it fails.
+    pub(super) fn permit(&self, admitted_in: u16) -> Option<Permit<'_>> {
+        self.breaker.as_ref().map(|breaker| breaker.permit(admitted_in))
     }
 }

@@ -1,6 +1,6 @@
 //! What is counted in a trial.
 
-use super::course::{Course, Phases};
+use super::timetable::{Phases, Timetable};
 
 /// How it went for the calls that began in one phase.
 ///
@@ -46,7 +46,7 @@ impl Window {
         self.attempts - self.answered + self.kept_back
     }
 
-    /// Whether most attempts fail, other than by chance.
+    /// Whether most attempts fail. Those that fail by the rate of errors were answered.
     pub(super) const fn is_bad(&self) -> bool {
         self.failed() > self.answered
     }
@@ -54,7 +54,7 @@ impl Window {
 
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
-    pub(super) course: Course,
+    pub(super) timetable: Timetable,
     pub(super) calls: Phases<CallCounts>,
     /// Attempts, by when they arrive at the server.
     pub(super) attempts: Phases<u64>,
@@ -67,12 +67,12 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(course: Course) -> Self {
+    pub(super) fn new(timetable: Timetable) -> Self {
         Self {
-            course,
+            timetable,
             calls: Phases::default(),
             attempts: Phases::default(),
-            windows: vec![Window::default(); course.windows()],
+            windows: vec![Window::default(); timetable.windows()],
             caught: Vec::new(),
             late_attempts: 0,
             late_succeeded: 0,
@@ -80,22 +80,23 @@ impl Tally {
     }
 
     pub(super) fn call(&mut self, now: u64) {
-        self.calls.at(&self.course, now).begun += 1;
+        self.calls.at(&self.timetable, now).begun += 1;
         self.window(now).calls += 1;
     }
 
-    /// An attempt arrives then, is done then if it was taken on, and is answered in time or not.
+    /// An attempt: when it arrives at the server; when it is done, if the server accepts it; and
+    /// whether its client still waits for the answer.
     pub(super) fn attempt(&mut self, arrives: u64, done: Option<u64>, is_answered: bool) {
-        if arrives > self.course.until {
+        if arrives > self.timetable.until {
             return;
         }
-        *self.attempts.at(&self.course, arrives) += 1;
-        self.late_attempts += u64::from(arrives >= self.course.late_from());
+        *self.attempts.at(&self.timetable, arrives) += 1;
+        self.late_attempts += u64::from(arrives >= self.timetable.late_from());
         let window = self.window(arrives);
         window.attempts += 1;
         window.answered += u64::from(is_answered);
         window.taken += u64::from(done.is_some());
-        if let Some(done) = done.filter(|done| *done <= self.course.until) {
+        if let Some(done) = done.filter(|done| *done <= self.timetable.until) {
             self.window(done).done += 1;
         }
     }
@@ -105,32 +106,33 @@ impl Tally {
     }
 
     pub(super) fn succeeded(&mut self, begun: u64, now: u64) {
-        self.calls.at(&self.course, begun).succeeded += 1;
+        self.calls.at(&self.timetable, begun).succeeded += 1;
         self.window(now).succeeded += 1;
-        self.late_succeeded += u64::from(now >= self.course.late_from());
-        if begun < self.course.up && now >= self.course.down {
+        self.late_succeeded += u64::from(now >= self.timetable.late_from());
+        if begun < self.timetable.up && now >= self.timetable.down {
             self.caught.push(now - begun);
         }
     }
 
     pub(super) fn gave_up(&mut self, begun: u64) {
-        self.calls.at(&self.course, begun).gave_up += 1;
+        self.calls.at(&self.timetable, begun).gave_up += 1;
     }
 
-    /// How long after the outage's end the last window ends of which `is_so` holds.
+    /// The end of the last window after the outage for which `is_so` holds, counted from the
+    /// outage's end; zero where there is none.
     pub(super) fn last_after(&self, is_so: impl Fn(&Window) -> bool) -> u64 {
-        let after = self.course.first_after();
+        let after = self.timetable.first_after();
         let last = (after..self.windows.len()).rev().find(|window| is_so(&self.windows[*window]));
-        last.map_or(0, |window| self.course.bounds(window).1 - self.course.up)
+        last.map_or(0, |window| self.timetable.bounds(window).1 - self.timetable.up)
     }
 
     /// The most attempts of any window after the outage.
     pub(super) fn peak(&self) -> u64 {
-        let after = &self.windows[self.course.first_after()..];
+        let after = &self.windows[self.timetable.first_after()..];
         after.iter().map(|window| window.attempts).max().unwrap_or(0)
     }
 
     fn window(&mut self, time: u64) -> &mut Window {
-        &mut self.windows[self.course.window_at(time)]
+        &mut self.windows[self.timetable.window_at(time)]
     }
 }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::course::Course;
 use super::tally::Window;
+use super::timetable::Timetable;
 
 /// What happens in each window of time, in the mean over all trials. All of these are as long as
 /// the timeline.
 ///
-/// A window begins as the outage ends, so that none is half in it; the first and the last may be
-/// shorter than the others.
+/// Windows are aligned to the end of the outage, so that none straddles it; the first and the last
+/// may be shorter than the others.
 ///
 /// ```
 /// use redial_core::Policy;
@@ -21,10 +21,11 @@ use super::tally::Window;
 /// assert!((timeline.load[5] - 50.0).abs() < 5.0); // before the outage: every call, once
 /// assert!(timeline.load[15] > 90.0 && timeline.goodput[15] == 0.0); // and in it
 /// assert!(timeline.queue[19] > 800.0); // all of them wait until it ends
+/// assert_eq!(results.timelines.len(), 5); // the first trials, each by itself
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct OutageTimeline {
+pub struct Timeline {
     /// How long a window is.
     pub window: Duration,
     /// When each begins, in seconds from the start of the outage: those before it are negative.
@@ -39,18 +40,29 @@ pub struct OutageTimeline {
     pub queue: Vec<f64>,
 }
 
-impl OutageTimeline {
+/// More than these are more than anybody looks at.
+const TRIALS: usize = 5;
+
+impl Timeline {
+    /// Those of the first trials, each by itself.
+    pub(super) fn each<'w>(
+        timetable: &Timetable,
+        trials: impl Iterator<Item = &'w [Window]>,
+    ) -> Vec<Self> {
+        trials.take(TRIALS).map(|windows| Self::of(timetable, std::iter::once(windows))).collect()
+    }
+
     pub(super) fn of<'w>(
-        course: &Course,
+        timetable: &Timetable,
         trials: impl ExactSizeIterator<Item = &'w [Window]>,
     ) -> Self {
-        let mut sums = vec![Sum::default(); course.windows()];
+        let mut sums = vec![Sum::default(); timetable.windows()];
         let count = trials.len() as f64;
         for windows in trials {
             sums.iter_mut().zip(windows).for_each(|(sum, window)| sum.add(window));
         }
         let seconds = |window| {
-            let (start, end) = course.bounds(window);
+            let (start, end) = timetable.bounds(window);
             (end - start) as f64 / 1e9
         };
         let rates = |count_of: fn(&Sum) -> u64| -> Vec<f64> {
@@ -58,8 +70,8 @@ impl OutageTimeline {
             sums.iter().enumerate().map(rate).collect()
         };
         Self {
-            window: Duration::from_nanos(course.window),
-            starts_s: (0..sums.len()).map(|window| course.seconds_from_outage(window)).collect(),
+            window: Duration::from_nanos(timetable.window),
+            starts_s: (0..sums.len()).map(|window| timetable.seconds_from_outage(window)).collect(),
             calls: rates(|sum| sum.calls),
             load: rates(|sum| sum.attempts),
             goodput: rates(|sum| sum.succeeded),

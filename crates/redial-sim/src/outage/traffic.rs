@@ -5,11 +5,12 @@ use redial_core::{Random, SplitMix64};
 use super::calls::words;
 use crate::chance::exponential;
 
-/// How calls come.
+/// How calls arrive.
 ///
 /// ```
 /// use redial_core::Policy;
-/// use redial_sim::{Arrivals, Outage};
+/// use redial_sim::Outage;
+/// use redial_sim::outage::Arrivals;
 ///
 /// let run = Outage::new(10.0, 100.0).arrivals(Arrivals::Regular).trials(1).run(&Policy::DEFAULT)?;
 /// assert_eq!(run.trials()[0].calls.during.begun, 100); // ten a second for ten seconds
@@ -17,10 +18,10 @@ use crate::chance::exponential;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Arrivals {
-    /// Each on its own, as calls of many users do: a Poisson stream.
+    /// A Poisson process: independently of one another, as calls of many users do.
     #[default]
     Poisson,
-    /// One after another, always as far apart.
+    /// At equal intervals.
     Regular,
 }
 
@@ -28,7 +29,8 @@ pub enum Arrivals {
 ///
 /// ```
 /// use redial_core::Policy;
-/// use redial_sim::{Arrivals, Outage, Service};
+/// use redial_sim::Outage;
+/// use redial_sim::outage::{Arrivals, Service};
 ///
 /// let steady = Outage::new(99.0, 100.0).arrivals(Arrivals::Regular).service(Service::Constant);
 /// let results = steady.trials(1).run(&Policy::DEFAULT)?.results().unwrap();
@@ -37,10 +39,10 @@ pub enum Arrivals {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Service {
-    /// Some long, most short: exponentially distributed.
+    /// Exponentially distributed.
     #[default]
     Exponential,
-    /// Always as long.
+    /// Always equally long.
     Constant,
 }
 
@@ -63,7 +65,7 @@ impl Traffic {
         Self { arrivals, service, gap, work, last: 0.0, gaps: SplitMix64::new(0), sizes: 0 }
     }
 
-    /// Back to the beginning, with new chance.
+    /// Back to the beginning, with new seeds.
     pub(super) fn clear(&mut self, seeds: &mut SplitMix64) {
         self.last = 0.0;
         (self.gaps, self.sizes) = (SplitMix64::new(seeds.word()), seeds.word());

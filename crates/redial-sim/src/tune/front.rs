@@ -1,18 +1,18 @@
-//! Which candidates are better than which.
+//! The order of candidates, and their Pareto front.
 
 use std::cmp::Ordering;
 
 use super::Candidate;
 
-/// A policy that takes at most so much of the calls and of the time of yours, at every number of
-/// clients, is better without doubt. It need not be better still where it is worst, but on average.
+/// A policy with at most this regret is clearly better than yours at every number of clients. Among
+/// those, the mean decides, not the regret.
 const BETTER: f64 = 0.98;
 
-/// Who takes so many times what the winner does is too far away to be a choice.
+/// A policy with more than so many times the winner's regret is not worth showing.
 const FAR: f64 = 2.0;
 
-/// The better first: who serves; who is better than yours everywhere, or comes closest; who takes the
-/// least on average.
+/// The better first: by what is missing to the goal, then by regret where that is not clearly below
+/// 1, then by calls times time on average.
 pub(super) fn order(one: &Candidate, other: &Candidate) -> Ordering {
     let keys = |of: &Candidate| [of.missing, of.regret.max(BETTER), of.calls * of.time, of.regret];
     let pairs = keys(one).into_iter().zip(keys(other));
@@ -27,15 +27,15 @@ fn quantities(of: &Candidate) -> [f64; 4] {
     [of.missing, of.calls, of.time, of.regret]
 }
 
-/// Whether `one` is better in something, and worse in nothing.
+/// Pareto dominance: whether `one` is better in something, and worse in nothing.
 fn betters(one: &Candidate, other: &Candidate) -> bool {
     let (one, other) = (quantities(one), quantities(other));
     one != other && one.iter().zip(other).all(|(one, other)| *one <= other)
 }
 
-/// The indices of those that nobody betters, among those that serve as well as the best and are not
-/// far from it: the fewest calls first, and of equals only the first. The best in [`order`] is one of
-/// them, for whoever bettered it would be before it.
+/// The indices of the Pareto front, among the candidates that serve as well as the best and are not
+/// far from it: the fewest calls first, and of equals only the first. The best in [`order`] is one
+/// of them, because whatever dominated it would come before it.
 pub(super) fn front(candidates: &[Candidate]) -> Vec<usize> {
     let Some(best) = candidates.iter().min_by(|one, other| order(one, other)) else {
         return vec![];
@@ -54,7 +54,7 @@ pub(super) fn front(candidates: &[Candidate]) -> Vec<usize> {
 }
 
 /// The indices of those worth another round, at most `count`: half of them the best, half of them
-/// from all along the front, so that it is known, too.
+/// spread evenly along the front, so that the front is measured as well.
 pub(super) fn worth_keeping(candidates: &[Candidate], count: usize) -> Vec<usize> {
     let mut ranked: Vec<_> =
         (0..candidates.len()).filter(|&index| candidates[index].is_known()).collect();

@@ -1,17 +1,18 @@
 //! Rounds with ever fewer policies and ever more trials.
 //!
-//! Each round meets chance of its own, so that luck in one is no help in the next.
+//! Each round has random numbers of its own, so that luck in one is no help in the next.
 
 use std::collections::HashSet;
 
 use redial_core::{Policy, SplitMix64};
 
-use super::course::Course;
+use super::crowds::Crowds;
 use super::front::worth_keeping;
 use super::space::{Point, Space};
 use super::{Candidate, Search};
 use crate::contention::Contention;
 use crate::invalid::Invalid;
+use crate::scenario::Scenario;
 use crate::trials;
 
 /// One round: the best of the last one, and others near them.
@@ -22,8 +23,8 @@ pub(super) struct Round {
     kept: u32,
     /// How far from those the others are.
     reach: f64,
-    /// How many clients a policy meets, of each number of them: small crowds, which differ more,
-    /// are tried more often, and all take about as long.
+    /// Clients times trials, the same for each number of clients: small crowds vary more and are
+    /// tried more often, and all take about equally long.
     clients: u32,
 }
 
@@ -32,8 +33,8 @@ impl Round {
         Self { policies, kept, reach, clients }
     }
 
-    /// Two at least, or nothing is known about the spread. Of less than eight clients, a trial takes
-    /// about as long as of eight.
+    /// At least two, or there is no variance. A trial with fewer than eight clients takes about as
+    /// long as one with eight.
     pub(super) fn trials(&self, clients: u32) -> u32 {
         (self.clients / clients.max(8)).max(2)
     }
@@ -99,12 +100,12 @@ impl<'s> Race<'s> {
     /// Runs a round, unless it is stopped: then all is as before.
     pub(super) fn run(&mut self, round: &Round, scenarios: &[Contention]) -> Result<(), Invalid> {
         let entrants = self.field(round);
-        let course = Course::new(scenarios, &self.search.yours, self.search.goal)?;
+        let crowds = Crowds::new(scenarios, &self.search.yours, self.search.goal)?;
         let measured = trials::run(
             entrants.len() as u32,
             self.search.scenario.experiment().threads,
             || (),
-            |(), index| course.measure(&entrants[index as usize].policy),
+            |(), index| crowds.measure(&entrants[index as usize].policy),
             |_| self.search.is_stopped(),
         );
         let measured = measured.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -112,9 +113,9 @@ impl<'s> Race<'s> {
             return Ok(());
         }
         self.tried.extend(entrants.iter().map(|entrant| entrant.policy));
-        self.events += course.yours.1 + measured.iter().map(|(_, events)| events).sum::<u64>();
+        self.events += crowds.yours.1 + measured.iter().map(|(_, events)| events).sum::<u64>();
         self.candidates = measured.into_iter().map(|(candidate, _)| candidate).collect();
-        (self.entrants, self.yours) = (entrants, course.yours.0);
+        (self.entrants, self.yours) = (entrants, crowds.yours.0);
         Ok(())
     }
 

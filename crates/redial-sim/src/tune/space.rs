@@ -27,7 +27,7 @@ enum Family {
     Decorrelated,
 }
 
-/// As often as they deserve: an exponential backoff has one more number to find.
+/// Exponential three times: it has one more parameter to search, the factor.
 const FAMILIES: [Family; 6] = [
     Family::Constant,
     Family::Linear,
@@ -45,8 +45,8 @@ enum Jitter {
     Full,
 }
 
-/// From the least to the most, so that neighbours are alike. Where clients contend, it is the most
-/// that helps, and most of the room is there.
+/// From the least to the most, so that neighbouring points are alike. Full jitter three times: it
+/// is what helps most where clients contend.
 const JITTERS: [Jitter; 7] = [
     Jitter::None,
     Jitter::Proportional(0.25),
@@ -72,7 +72,7 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// Delays from a tenth of the latency to what lets a crowd pass one by one, four times over.
+    /// Delays from a tenth of the latency to four times what a crowd takes one by one.
     pub(super) fn new(
         latency: Duration,
         clients: u32,
@@ -92,7 +92,7 @@ impl Space {
         let factor = between(*FACTORS.start(), *FACTORS.end(), point.factor);
         let backoff = match choice(&FAMILIES, point.family) {
             Family::Constant => Backoff::constant(delay),
-            // What hardly grows is easier to read as what does not.
+            // A backoff that grows by less than a quarter is easier to read as a constant one.
             Family::Linear | Family::Exponential if cap < delay + delay / 4 => {
                 Backoff::constant(delay)
             }
@@ -134,9 +134,8 @@ impl Space {
 }
 
 impl Point {
-    /// Points that leave no gaps and form no grid, however many are taken: each coordinate advances
-    /// by its power of the number that solves x⁷ = x + 1, as Roberts (2018) extends the golden
-    /// ratio to six dimensions, from a start of its own.
+    /// A low-discrepancy sequence in six dimensions: Roberts's R sequence (2018), the additive
+    /// recurrence with the powers of 1/x, x⁷ = x + 1, from a random start.
     pub(super) fn scattered(random: &mut SplitMix64) -> impl Iterator<Item = Self> + use<> {
         const RATIO: f64 = 1.112_775_684_278_705_5;
         let mut place = Self::from_fn(|_| unit(random));
@@ -154,7 +153,7 @@ impl Point {
     pub(super) fn near(self, reach: f64, random: &mut SplitMix64) -> Self {
         self.map(|coordinate| {
             let moved = coordinate + reach * (2.0 * unit(random) - 1.0);
-            // What would leave the space is reflected at its edge.
+            // Reflected at the edges of the space.
             1.0 - (1.0 - moved.abs()).abs()
         })
     }

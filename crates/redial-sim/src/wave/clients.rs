@@ -4,7 +4,7 @@ use redial_core::{Call, Decision, Policy, Random, Schedule, SplitMix64, Time, Ve
 
 use super::Wave;
 use super::peak::peak;
-use super::results::WaveTrial;
+use super::results::Trial;
 use super::timeline::Bins;
 use crate::engine::{Bounds, Ended};
 use crate::quantile::quantile;
@@ -50,12 +50,13 @@ impl<'p, S: Schedule> Clients<'p, S> {
         }
     }
 
-    pub(super) fn trial(&mut self, seed: u64, with_bins: bool) -> (WaveTrial, Option<Bins>) {
+    pub(super) fn trial(&mut self, mut seeds: SplitMix64, with_bins: bool) -> Trial {
         self.arrivals.clear();
         self.successes.clear();
-        let mut trial = WaveTrial::NONE;
-        // Streams that start 2³² apart never meet: a client draws less than 2³² words.
-        let words = SplitMix64::new(seed).word();
+        let mut trial = Trial::NONE;
+        // SplitMix64 is a counter: streams that start 2³² apart do not overlap, because a client
+        // draws fewer than 2³² words.
+        let words = seeds.word();
         trial.ended = (0..self.count)
             .find_map(|client| {
                 let words = SplitMix64::new(words.wrapping_add(u64::from(client) << 32));
@@ -63,16 +64,16 @@ impl<'p, S: Schedule> Clients<'p, S> {
             })
             .unwrap_or(Ended::Quiet);
         trial.retries = self.arrivals.len() as u64;
-        if !trial.ended.is_complete() {
-            return (trial, None);
+        if trial.ended.is_complete() {
+            self.look_at(&mut trial);
+            trial.bins = with_bins.then(|| Bins::of(&self.arrivals, self.window));
         }
-        self.look_at(&mut trial);
-        let bins = with_bins.then(|| Bins::of(&self.arrivals, self.window));
-        (trial, bins)
+        trial
     }
 
-    /// Counts one client from its failure to its end; what ends the trial with it, if anything.
-    fn client(&mut self, words: SplitMix64, trial: &mut WaveTrial) -> Option<Ended> {
+    /// Simulates one client from its failure to its end and counts it. `Some` where the trial was
+    /// cut at it.
+    fn client(&mut self, words: SplitMix64, trial: &mut Trial) -> Option<Ended> {
         if self.watch.is_stopped() {
             return Some(Ended::Stopped);
         }
@@ -81,7 +82,7 @@ impl<'p, S: Schedule> Clients<'p, S> {
         for arrival in &self.arrivals[from..] {
             trial.digest.add(*arrival);
         }
-        // Tells the arrivals of one client from those of the next.
+        // A separator between the arrivals of one client and those of the next.
         trial.digest.add(u64::MAX);
         match fate {
             Fate::Back => trial.back += 1,
@@ -119,7 +120,7 @@ impl<'p, S: Schedule> Clients<'p, S> {
         }
     }
 
-    fn look_at(&mut self, trial: &mut WaveTrial) {
+    fn look_at(&mut self, trial: &mut Trial) {
         self.arrivals.sort_unstable();
         let peak = peak(&self.arrivals, self.window);
         trial.peak = peak.map_or(0, |peak| peak.count);

@@ -8,7 +8,7 @@ const BINS_MAX: u64 = 2048;
 /// As many trials have a timeline; more would change nothing that can be seen, and take memory.
 pub(super) const TRIALS: u32 = 100;
 
-/// How many retries arrive in each stretch of time, from time zero to the last of them.
+/// How many retries arrive in each bin, from time zero to the last of them.
 ///
 /// ```
 /// use core::time::Duration;
@@ -23,9 +23,9 @@ pub(super) const TRIALS: u32 = 100;
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct WaveTimeline {
-    /// How long each stretch is: the window, or as often twice that as keeps their number at 2048
-    /// or below.
+pub struct Timeline {
+    /// The length of each bin: the window, doubled as often as keeps the number of bins at 2048 or
+    /// below.
     pub bin: Duration,
     /// The mean number of arrivals in each, over the trials, or the first hundred of them. The last
     /// is not zero; there is none where nothing arrives.
@@ -33,7 +33,7 @@ pub struct WaveTimeline {
 }
 
 /// The timeline of one trial.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Bins {
     nanos: u64,
     counts: Vec<u64>,
@@ -59,8 +59,13 @@ impl Bins {
         Self { nanos, counts }
     }
 
+    /// Those of the first trials, each by itself. More are more than anybody looks at.
+    pub(super) fn each<'b>(all: impl Iterator<Item = &'b Self>) -> Vec<Timeline> {
+        all.take(5).map(|bins| Self::mean(std::iter::once(bins))).collect()
+    }
+
     /// The mean of them all, in the longest of their bins: each is a power of two of any other.
-    pub(super) fn mean<'b>(all: impl Iterator<Item = &'b Self> + Clone) -> WaveTimeline {
+    pub(super) fn mean<'b>(all: impl Iterator<Item = &'b Self> + Clone) -> Timeline {
         let nanos = all.clone().map(|bins| bins.nanos).max().unwrap_or(0);
         let mut sums: Vec<u64> = Vec::new();
         for bins in all.clone() {
@@ -73,7 +78,7 @@ impl Bins {
         }
         let trials = all.count() as f64;
         let arrivals = sums.into_iter().map(|sum| sum as f64 / trials).collect();
-        WaveTimeline { bin: Duration::from_nanos(nanos), arrivals }
+        Timeline { bin: Duration::from_nanos(nanos), arrivals }
     }
 }
 

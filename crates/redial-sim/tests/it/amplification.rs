@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redial_core::{Backoff, Budget, BudgetBuilder, Policy};
-use redial_sim::{Estimate, Outage, OutageResults};
+use redial_sim::{Estimate, Outage, outage};
 
 const AT_ONCE: Backoff = Backoff::none();
 
@@ -14,7 +14,7 @@ fn flaky(errors: f64) -> Outage {
     scenario.down(Duration::ZERO).after(Duration::from_nanos(1))
 }
 
-fn results(scenario: Outage, policy: &Policy) -> OutageResults {
+fn results(scenario: Outage, policy: &Policy) -> outage::Results {
     scenario.run(policy).expect("a valid scenario").results().expect("no bound is near")
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redial_core::{Backoff, Budget, BudgetBuilder, Policy};
 use redial_sim::engine::{Bounds, Ended};
-use redial_sim::{Estimate, Layers, LayersResults};
+use redial_sim::{Estimate, Layers, layers};
 
 const BASE: Duration = Duration::from_millis(100);
 
@@ -12,7 +12,7 @@ fn policy(attempts: u32) -> Policy {
     Backoff::exponential(BASE).full_jitter().attempts(attempts)
 }
 
-fn results(scenario: Layers, policy: &Policy) -> LayersResults {
+fn results(scenario: Layers, policy: &Policy) -> layers::Results {
     let run = scenario.run(policy).expect("a valid scenario");
     run.results().expect("no bound is near")
 }
@@ -30,7 +30,7 @@ fn agrees(estimate: Estimate, theory: f64) {
 fn layers_above_an_outage_multiply() {
     for (depth, attempts, multiple) in [(3, 4, 64u32), (5, 3, 243), (5, 4, 1024), (1, 7, 7)] {
         let results = results(Layers::new(depth).calls(20).trials(3), &policy(attempts));
-        assert_eq!(results.amplification, Estimate { mean: f64::from(multiple), ci95: 0.0 });
+        assert_eq!(results.amplification, Estimate::exact(f64::from(multiple)));
         assert_eq!(results.closed_form, Some(f64::from(multiple)));
         assert_eq!((results.worst, results.succeeded.mean), (multiple.into(), 0.0));
         let per_layer: Vec<f64> = results.per_layer.iter().map(|calls| calls.mean).collect();
@@ -179,7 +179,7 @@ fn common_random_numbers_fail_the_same_attempts() {
     let run = |layers: Layers, attempts| layers.run(&policy(attempts)).expect("a valid scenario");
     let same = run(layers, 3).against(&run(layers.threads(2), 3)).expect("the same scenario");
     for difference in [same.amplification, same.succeeded, same.time_ms] {
-        assert_eq!(difference, Estimate { mean: 0.0, ci95: 0.0 });
+        assert_eq!((difference.mean, difference.ci95), (0.0, 0.0));
     }
     // With another attempt no call can fare worse.
     let (three, four) = (run(layers, 3), run(layers, 4));
@@ -223,7 +223,7 @@ fn growth_without_end_is_cut_and_says_so() {
         assert_eq!(cut.to_string(), "trial 1 of 20 was cut after 100000 events");
         assert!(run.against(&run).is_none(), "there is nothing to compare");
     }
-    let far = Layers::new(2).service(Duration::MAX).every(Duration::MAX);
+    let far = Layers::new(2).attempt_time(Duration::MAX).every(Duration::MAX);
     let run = far.run(&policy(3)).expect("a valid scenario");
     assert_eq!(run.results().expect_err("beyond all time").bound, Ended::Time);
 }

@@ -1,10 +1,12 @@
-//! All tests in one program: one to link instead of thirteen.
+//! All tests in one program: one to link instead of many.
 
 mod amplification;
 mod aws;
+mod coverage;
 mod determinism;
 mod hostile;
 mod layers;
+mod library;
 mod outage;
 mod proposers;
 mod queues;

@@ -1,12 +1,13 @@
-//! Devices that propose at once, under the policies of seed 003: 10, 20, 30 ms before, and
-//! 10 ms · 2ᵏ with up to half on top after. The reference is in the project's notes on simulation:
-//! two independent simulators for the cells, an exact convolution for two devices in step.
+//! Devices that propose at once, under the two policies of a Paxos implementation: 10, 20, 30 ms
+//! before, and 10 ms · 2ᵏ with up to half on top after. The references are two independent
+//! simulators for the cells, and an exact convolution for two devices in step.
 
 use std::time::Duration;
 
 use redial_core::{Backoff, Policy, Random, Schedule};
+use redial_sim::Contention;
 use redial_sim::chance::uniform;
-use redial_sim::{Contention, Latency};
+use redial_sim::contention::{Latency, Learning};
 
 const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -19,7 +20,7 @@ const NEW_LATE: Policy<WholeMillis> = Backoff::new(WholeMillis { first: 1 }).att
 /// Full jitter with the same mean.
 const FULL: Policy = Backoff::exponential(ms(50)).full_jitter().attempts(7);
 
-/// 10 ms · 2ᵏ plus a whole number of milliseconds up to half of it, as the seed's code draws.
+/// 10 ms · 2ᵏ plus a whole number of milliseconds up to half of it, as that code draws.
 struct WholeMillis {
     first: u32,
 }
@@ -43,7 +44,7 @@ fn check<S: Schedule + Sync>(
     let scenario = scenario.latency(latency).trials(20_000).threads(2);
     let results = scenario.run(policy).expect("valid").results().expect("no bound is near");
     for (ours, reference, tolerance) in [
-        (results.committed.mean, committed, 0.02 * (2.0 / f64::from(scenario.clients())).sqrt()),
+        (results.committed.mean, committed, 0.02 * (2.0 / f64::from(scenario.clients)).sqrt()),
         (results.all_committed.mean, all, 0.02),
     ] {
         assert!((ours - reference).abs() <= tolerance, "{scenario:?}: {ours}, not {reference}");
@@ -51,7 +52,7 @@ fn check<S: Schedule + Sync>(
 }
 
 #[test]
-fn colliding_proposals_commit_as_often_as_the_notes_say() {
+fn colliding_proposals_commit_as_often_as_the_references_say() {
     let devices = Contention::collision;
     check(devices(2), 1, &OLD, (0.070, 0.070));
     check(devices(2), 20, &OLD, (0.037, 0.009));
@@ -69,7 +70,7 @@ fn colliding_proposals_commit_as_often_as_the_notes_say() {
 }
 
 #[test]
-fn ballots_commit_as_often_as_the_notes_say() {
+fn ballots_commit_as_often_as_the_references_say() {
     let devices = Contention::ballot;
     check(devices(4), 1, &OLD, (1.000, 1.000));
     check(devices(5), 1, &OLD, (0.817, 0.084));
@@ -87,6 +88,15 @@ fn ballots_commit_as_often_as_the_notes_say() {
     check(devices(10), 50, &NEW_LATE, (0.936, 0.489));
     check(devices(10), 100, &NEW_LATE, (0.801, 0.068));
     check(devices(12), 100, &FULL, (0.861, 0.100));
+}
+
+/// One choice at a time, and each costs all others an attempt: seven attempts are good for six.
+#[test]
+fn learning_of_the_round_from_refusals_six_of_any_number_commit() {
+    for (clients, share) in [(10, 0.6), (12, 0.5), (20, 0.3)] {
+        let scenario = Contention::ballot(clients).learning(Learning::FromRefusals);
+        check(scenario, 1, &NEW, (share, 0.0));
+    }
 }
 
 #[test]

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use redial_core::{Backoff, Call, Decision, Policy, SplitMix64, Time, Verdict};
 use redial_sim::chance::{normal, trial_seed};
+use redial_sim::contention::Latency;
 use redial_sim::engine::{Bounds, Engine, Event, Model};
-use redial_sim::{Contention, Estimate, Latency};
+use redial_sim::{Contention, Estimate};
 
 struct Server<'p> {
     version: u32,
@@ -103,6 +104,7 @@ fn check(clients: u32, latency: Latency, policy: &Policy) {
     let commits = Estimate {
         mean: results.committed.mean * f64::from(clients),
         ci95: results.committed.ci95 * f64::from(clients),
+        ..results.committed
     };
     let reduced = [results.calls, results.time_ms, commits];
     for (ours, theirs) in reduced.iter().zip(message_by_message(clients, latency, policy)) {

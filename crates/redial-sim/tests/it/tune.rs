@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use redial_core::{Backoff, Policy};
+use redial_sim::contention::{Latency, Results, Trial};
 use redial_sim::engine::Bounds;
 use redial_sim::tune::{Candidate, Effort, Found};
-use redial_sim::{Contention, Cut, Latency, Results, Search, Watch};
+use redial_sim::{Contention, Cut, Search, Watch};
 
 /// The best policy of AWS's study.
 const STUDY: Policy = Backoff::exponential(Duration::from_millis(10))
@@ -58,7 +59,7 @@ fn a_policy_that_gives_up_is_replaced_by_one_that_serves() {
         assert_eq!(found.winner.policy.limit(), Policy::CONTENTION.limit());
         for gain in &found.gain {
             let committed =
-                |results: Result<Results, Cut>| results.expect("all end").committed.mean;
+                |results: Result<Results, Cut<Trial>>| results.expect("all end").committed.mean;
             let (winner, yours) = (committed(gain.winner), committed(gain.yours));
             assert!(winner >= 0.99 && winner >= yours, "{gain:?}");
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redial_core::{Backoff, Policy};
 use redial_sim::engine::{Bounds, Ended};
-use redial_sim::{Estimate, Watch, Wave, WaveResults};
+use redial_sim::{Watch, Wave, wave};
 
 const BASE: Duration = Duration::from_secs(1);
 const PLAIN: Policy = Backoff::exponential(BASE).unlimited();
@@ -14,7 +14,7 @@ const DECORRELATED: Policy = Backoff::decorrelated(BASE).unlimited();
 const STEADY: Policy = Backoff::constant(BASE).full_jitter().unlimited();
 const AT_ONCE: Policy = Backoff::none().unlimited();
 
-fn results(scenario: Wave, policy: &Policy) -> WaveResults {
+fn results(scenario: Wave, policy: &Policy) -> wave::Results {
     let run = scenario.run(policy).expect("a valid scenario");
     run.results().expect("no bound is near")
 }
@@ -80,14 +80,15 @@ fn what_is_left_of_a_wait_when_the_service_is_back_is_as_in_theory() {
     let down = Duration::from_secs(30);
     let results = results(Wave::new(20_000).down(Some(down)).trials(5), &STEADY);
     assert_eq!((results.back.mean, results.gave_up.mean), (1.0, 0.0));
-    let back = results.back_s.expect("all are");
-    for (quantile, left) in [(back.p50, 1.0 - 0.5f64.sqrt()), (back.p99, 0.9)] {
+    let [p50, p99, last] = [results.back_p50_s, results.back_p99_s, results.back_last_s]
+        .map(|time| time.expect("all are"));
+    for (quantile, left) in [(p50, 1.0 - 0.5f64.sqrt()), (p99, 0.9)] {
         assert!((quantile.mean - (30.0 + left)).abs() < 0.01, "{quantile:?}, not {left}");
     }
-    assert!(back.last.mean > 30.97 && back.last.mean < 31.0, "{:?}", back.last);
-    assert_eq!(results.last_s.map(|last| last.mean), Some(back.last.mean));
+    assert!(last.mean > 30.97 && last.mean < 31.0, "{last:?}");
+    assert_eq!(results.last_s.map(|last| last.mean), Some(last.mean));
     // The mean wait is half a second, and the last one goes on for a third of one in the mean.
-    let retries = results.retries_per_client.mean;
+    let retries = results.retries.mean;
     assert!((retries - (30.0 + 1.0 / 3.0) / 0.5).abs() < 0.05, "{retries}");
 }
 
@@ -112,7 +113,7 @@ fn the_last_moment_is_not_looked_at_and_the_service_is_back_at_once() {
     let looked = |until, down| {
         let wave = Wave::new(10).until(Duration::from_secs(until));
         let results = results(wave.down(Some(Duration::from_secs(down))), &steady);
-        [results.retries_per_client, results.back, results.still_trying, results.gave_up]
+        [results.retries, results.back, results.still_trying, results.gave_up]
             .map(|estimate| estimate.mean)
     };
     assert_eq!(looked(10, 2), [2.0, 1.0, 0.0, 0.0]);
@@ -129,14 +130,14 @@ fn limits_in_time_end_a_wave() {
     assert_eq!(results.gave_up.mean, 1.0);
     let last = results.last_s.expect("there are retries").mean;
     assert!(last > 9.9 && last < 10.0, "{last}");
-    assert!((results.retries_per_client.mean - 20.0).abs() < 1.0);
+    assert!((results.retries.mean - 20.0).abs() < 1.0);
 }
 
 #[test]
 fn who_never_retries_makes_no_wave() {
     let results = results(Wave::new(1000), &Backoff::constant(BASE).attempts(1));
-    assert_eq!((results.peak.mean, results.retries_per_client.mean), (0.0, 0.0));
-    assert_eq!((results.peak_at_s, results.first_s, results.back_s), (None, None, None));
+    assert_eq!((results.peak.mean, results.retries.mean), (0.0, 0.0));
+    assert_eq!((results.peak_at_s, results.first_s, results.back_last_s), (None, None, None));
     assert_eq!(results.gave_up.mean, 1.0);
     assert!(results.timeline.arrivals.is_empty());
 }
@@ -187,8 +188,8 @@ fn a_policy_against_itself_makes_no_difference_at_all() {
     let wave = Wave::new(100).down(Some(BASE * 4));
     let run = |wave: Wave| wave.run(&FULL).expect("a valid scenario");
     let change = run(wave).against(&run(wave.threads(3))).expect("the same scenario");
-    for difference in [change.peak, change.retries_per_client, change.gave_up, change.back] {
-        assert_eq!(difference, Estimate { mean: 0.0, ci95: 0.0 });
+    for difference in [change.peak, change.retries, change.gave_up, change.back] {
+        assert_eq!((difference.mean, difference.ci95), (0.0, 0.0));
     }
     for other in [Wave::new(101), wave.seed(2), wave.down(None), wave.window(BASE)] {
         assert!(run(wave).against(&run(other)).is_none());
@@ -246,8 +247,8 @@ fn the_end_of_time_is_an_end_and_not_a_wrap() {
     // Doubled until nothing is left of 64 bits of nanoseconds.
     let doubled = results(&FULL);
     assert_eq!(doubled.still_trying.mean, 1.0);
-    assert_eq!(doubled.peak.mean, 10.0 * doubled.retries_per_client.mean);
-    assert!(doubled.retries_per_client.mean > 30.0);
+    assert_eq!(doubled.peak.mean, 10.0 * doubled.retries.mean);
+    assert!(doubled.retries.mean > 30.0);
     assert!(doubled.timeline.arrivals.len() == 1);
     let thin = ever.window(Duration::from_nanos(1)).run(&FULL).expect("a valid scenario");
     assert!(thin.results().expect("complete").timeline.arrivals.len() <= 2048);

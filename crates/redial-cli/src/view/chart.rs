@@ -1,0 +1,193 @@
+//! Figures of numbers: curves, steps and dots between two axes, and strips of amounts over time.
+//!
+//! A figure is said once and drawn three ways: for a page, as a picture by itself, and in a
+//! terminal. What cannot be drawn, such as an infinite value, is left out of all of them.
+
+mod blocks;
+mod braille;
+mod description;
+mod heat;
+mod names;
+mod plot;
+mod strip;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod thin;
+
+use super::axis::Range;
+pub(crate) use super::axis::{Axis, Scale};
+use super::svg::{Canvas, Drawing, Size};
+pub(crate) use super::table::Table;
+
+/// One measurement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Point {
+    /// Where it was taken.
+    pub x: f64,
+    /// What came out.
+    pub y: f64,
+    /// The 95 % confidence interval of `y`, from the lower end to the upper; both `y` for none.
+    pub interval: (f64, f64),
+}
+
+impl Point {
+    /// One that is known, or of which it is not known how well.
+    pub(crate) const fn new(x: f64, y: f64) -> Self {
+        Self { x, y, interval: (y, y) }
+    }
+
+    /// Between the courses of two trials of one series: a line goes to neither from the other.
+    const GAP: Self = Self::new(f64::NAN, f64::NAN);
+
+    /// Whether there is an interval to be drawn.
+    fn has_interval(&self) -> bool {
+        let (low, high) = self.interval;
+        low < high && low.is_finite() && high.is_finite()
+    }
+}
+
+/// How the points of a series are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// Joined by straight lines.
+    Line,
+    /// Each value holds until the next point.
+    Steps,
+    /// Each by itself.
+    Dots,
+}
+
+/// Measurements that belong together.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    /// What to call them; of any length, and it may hold anything.
+    pub name: String,
+    /// In the order in which they are joined; [`Point::GAP`] ends the course of a trial.
+    pub points: Vec<Point>,
+    /// How they are drawn.
+    pub style: Style,
+}
+
+impl Series {
+    /// The courses of trials, a thin line each: their mean would be the course of none.
+    pub(crate) fn of_trials(name: String, courses: impl Iterator<Item = Vec<Point>>) -> Self {
+        let courses: Vec<_> = courses.collect();
+        Self { name, points: courses.join(&Point::GAP), style: Style::Steps }
+    }
+}
+
+/// A line across the chart, such as a capacity.
+#[derive(Clone, Debug)]
+pub(crate) struct Level {
+    /// Where on the vertical axis.
+    pub value: f64,
+    /// What it is.
+    pub label: String,
+}
+
+/// A shaded stretch of the horizontal axis, such as an outage.
+#[derive(Clone, Debug)]
+pub(crate) struct Band {
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// What it is.
+    pub label: String,
+}
+
+/// Series between two axes.
+#[derive(Clone, Debug)]
+pub(crate) struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// From left to right.
+    pub x: Axis,
+    /// From the bottom up.
+    pub y: Axis,
+    /// Any number of them; beyond eight, colours come again with other marks.
+    pub series: Vec<Series>,
+    /// Lines across.
+    pub levels: Vec<Level>,
+    /// Shaded stretches.
+    pub bands: Vec<Band>,
+}
+
+/// Amounts over time, a row for each policy; the darker a cell, the more.
+#[derive(Clone, Debug)]
+pub(crate) struct Strip {
+    /// What it shows.
+    pub title: String,
+    /// The time. A strip is always drawn evenly.
+    pub x: Axis,
+    /// Where the first cell begins.
+    pub start: f64,
+    /// How long each cell is.
+    pub bin: f64,
+    /// Names and amounts.
+    pub rows: Vec<(String, Vec<f64>)>,
+    /// What is counted in a cell: `requests`.
+    pub unit: String,
+}
+
+/// Something to look at.
+#[derive(Clone, Debug)]
+pub(crate) enum Figure {
+    /// Series between two axes.
+    Chart(Chart),
+    /// Amounts over time.
+    Strip(Strip),
+}
+
+impl Figure {
+    /// What it shows.
+    pub(super) fn title(&self) -> &str {
+        match self {
+            Self::Chart(chart) => &chart.title,
+            Self::Strip(strip) => &strip.title,
+        }
+    }
+
+    /// Text with styles, no line of it wider than `width` columns (40 or more), ending with a
+    /// newline.
+    pub(crate) fn terminal(&self, width: usize) -> String {
+        match self {
+            Self::Chart(chart) => terminal::chart(chart, width),
+            Self::Strip(strip) => blocks::strip(strip, width),
+        }
+    }
+}
+
+/// What is said of a figure without anything that can be drawn.
+const NOTHING: &str = "There is nothing to draw.";
+
+/// The numbers along both sides of a chart; none where nothing can be drawn.
+fn ranges(chart: &Chart) -> Option<(Range, Range)> {
+    let points = || chart.series.iter().flat_map(|series| &series.points);
+    let on_both = |point: &&Point| chart.x.can_show(point.x) && chart.y.can_show(point.y);
+    let x = Range::around(chart.x.scale, points().filter(on_both).map(|point| point.x))?;
+    let ends =
+        points().filter(on_both).flat_map(|point| [point.y, point.interval.0, point.interval.1]);
+    let levels = chart.levels.iter().map(|level| level.value);
+    let y = Range::around(chart.y.scale, ends.chain(levels))?;
+    // Dots at the very edge would look as if there were more behind it.
+    let has_dots = chart.series.iter().any(|series| series.style == Style::Dots);
+    Some((if has_dots { x.rounded() } else { x }, y.rounded()))
+}
+
+/// All figures in one picture, one below the other, ending with a newline.
+pub(crate) fn svg_of(figures: &[Figure]) -> String {
+    let drawings = figures.iter().map(|figure| drawing(figure, Size::WIDE)).collect::<Vec<_>>();
+    Drawing::stacked(&drawings).alone()
+}
+
+/// One figure at one size.
+pub(super) fn drawing(figure: &Figure, size: Size) -> Drawing {
+    let mut canvas = Canvas::titled(size, figure.title());
+    match figure {
+        Figure::Chart(chart) => plot::draw(chart, &mut canvas),
+        Figure::Strip(strip) => strip::draw(strip, &mut canvas),
+    }
+    canvas.finish(figure.title().to_owned(), description::description(figure))
+}

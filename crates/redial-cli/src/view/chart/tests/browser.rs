@@ -1,0 +1,147 @@
+//! The page as a browser shows it: in the light, in the dark, on a phone, on paper, and without a
+//! network.
+
+use std::path::Path;
+use std::process::Command;
+
+use redial_policy::Plan;
+
+use super::samples;
+use crate::text::escape;
+use crate::view::plan::{self, Planned};
+
+/// What a browser writes to its standard output. Where none is installed the test is left out, and says
+/// so; in CI, which installs Chromium, that is a failure.
+fn browse(folder: &Path, arguments: &[&str]) -> Option<String> {
+    const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+    let run = |name: &&str| {
+        Command::new(name)
+            .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run"])
+            .arg("--host-resolver-rules=MAP * ~NOTFOUND")
+            .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+            .args(arguments)
+            .output()
+            .ok()
+    };
+    let Some(output) = NAMES.iter().find_map(run) else {
+        assert!(std::env::var_os("CI").is_none(), "CI needs Chromium: apt-get install chromium");
+        #[expect(clippy::print_stderr, reason = "a test that did not look says so")]
+        {
+            eprintln!("no Chromium is installed: left out");
+        }
+        return None;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// Measures a page in a frame of this width, where scripts of its own would not run.
+const HARNESS: &str = r#"<!doctype html><meta charset="utf-8">
+<body><iframe width="WIDTH" height="900" srcdoc="PAGE"></iframe><pre id="found"></pre>
+<script>
+onload = () => {
+  const page = document.querySelector("iframe").contentDocument, view = page.defaultView;
+  const found = [];
+  const say = (...words) => found.push(words.join(" "));
+  say("background", view.getComputedStyle(page.body).backgroundColor);
+  say("first colour", view.getComputedStyle(page.querySelector(".mark, .mean")).fill);
+  say("overflow", page.documentElement.scrollWidth - page.documentElement.clientWidth);
+  say("loaded", view.performance.getEntriesByType("resource").length);
+  const pictures = [...page.querySelectorAll("svg")].filter(svg => svg.getBoundingClientRect().width);
+  say("pictures", pictures.map(svg => svg.classList[1]).join(" "));
+  for (const table of page.querySelectorAll(".scroll")) {
+    if (table.scrollWidth > table.clientWidth) say("clipped", table.querySelector("caption").textContent);
+  }
+  for (const picture of pictures) {
+    const whole = picture.getBoundingClientRect();
+    const texts = [...picture.querySelectorAll("text")].map(text => [text.textContent, text.getBoundingClientRect()]);
+    for (const [words, box] of texts) {
+      if (box.left < whole.left || box.right > whole.right || box.bottom > whole.bottom) say("clipped", words);
+      for (const [other, its] of texts) {
+        const wide = Math.min(box.right, its.right) - Math.max(box.left, its.left);
+        const high = Math.min(box.bottom, its.bottom) - Math.max(box.top, its.top);
+        // Boxes have room above and below the letters.
+        if (words < other && wide > 1 && high > 4) say("overlap", words, "/", other);
+      }
+    }
+  }
+  document.getElementById("found").textContent = "[[" + found.join("\n") + "]]";
+};
+</script>
+"#;
+
+fn measured(page: &str, width: usize, scheme: &str) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let page = escaped(page);
+    let harness = HARNESS.replace("WIDTH", &width.to_string()).replace("PAGE", &page);
+    let path = folder.path().join("harness.html");
+    std::fs::write(&path, harness).unwrap();
+    let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
+    let size = "--window-size=1200,1000";
+    let dom = browse(folder.path(), &[&scheme, size, "--dump-dom", path.to_str().unwrap()])?;
+    let found = dom.split("<pre id=\"found\">[[").nth(1).unwrap_or_else(|| panic!("{dom}"));
+    found.split("]]").next().map(str::to_owned)
+}
+
+/// As an attribute has it, line by line.
+fn escaped(page: &str) -> String {
+    page.lines().map(|line| escape(line) + "\n").collect()
+}
+
+const DARK: &str = "0";
+const LIGHT: &str = "1";
+
+#[test]
+fn in_the_light_on_a_screen() {
+    let Some(measured) = measured(&samples::page().html(), 900, LIGHT) else { return };
+    assert_eq!(
+        measured,
+        "background rgb(255, 255, 255)\nfirst colour rgb(0, 114, 178)\noverflow 0\nloaded 0\n\
+         pictures wide wide wide wide wide wide wide"
+    );
+}
+
+#[test]
+fn in_the_dark_on_a_phone() {
+    let Some(measured) = measured(&samples::page().html(), 390, DARK) else { return };
+    assert_eq!(
+        measured,
+        "background rgb(13, 17, 23)\nfirst colour rgb(61, 157, 219)\noverflow 0\nloaded 0\n\
+         pictures narrow narrow narrow narrow narrow narrow narrow"
+    );
+}
+
+#[test]
+fn a_plan_on_a_phone() {
+    let plan = |clause: &str| Planned {
+        name: Some("map.agent_template[0].retry_config".into()),
+        from: None,
+        plan: Plan::new(clause.parse().unwrap()).seed(42),
+        show: None,
+        diagnostics: vec![],
+    };
+    let short = plan("attempts: 5, delay: 1s, backoff: exponential, jitter: full, within: 5s");
+    let long = plan("attempts: 90, delay: 18446744073709551615ns, jitter: full");
+    for plans in [&[short.clone()][..], &[short, long]] {
+        let Some(measured) = measured(&plan::html(plans), 390, LIGHT) else { return };
+        assert_eq!(
+            measured,
+            "background rgb(255, 255, 255)\nfirst colour rgb(0, 114, 178)\noverflow 0\nloaded 0\n\
+             pictures narrow"
+        );
+    }
+}
+
+#[test]
+fn on_paper() {
+    let folder = tempfile::tempdir().unwrap();
+    let (page, paper) = (folder.path().join("page.html"), folder.path().join("page.pdf"));
+    std::fs::write(&page, samples::page().html()).unwrap();
+    let print = format!("--print-to-pdf={}", paper.display());
+    if browse(folder.path(), &[&print, page.to_str().unwrap()]).is_none() {
+        return;
+    }
+    let paper = std::fs::read(paper).unwrap();
+    let pages = String::from_utf8_lossy(&paper).matches("/Type /Page\n").count();
+    assert!((2..=8).contains(&pages), "{pages} pages");
+}

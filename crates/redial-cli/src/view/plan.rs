@@ -1,0 +1,165 @@
+//! What `redial plan` shows: the schedule of a policy, for programs and for people.
+//!
+//! Every renderer reads the same numbers, those of [`Plan`], and none of them computes a delay.
+
+use redial_policy::{Diagnostic, Plan, Row};
+
+mod html;
+mod json;
+mod picture;
+mod svg;
+mod tables;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod totals;
+mod words;
+
+pub(crate) use html::html;
+pub(crate) use json::json;
+pub(crate) use svg::svg;
+pub(crate) use terminal::terminal;
+use totals::Sums;
+
+use crate::visible::visible;
+
+/// One policy to show.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned {
+    /// What it is called where it was found; none for a clause of the command line.
+    pub name: Option<String>,
+    /// The variable of the environment that it comes from, where it does.
+    pub from: Option<&'static str>,
+    /// Its schedule.
+    pub plan: Plan,
+    /// How many delays to show; without it, 100, or 10 where attempts are unlimited.
+    pub show: Option<usize>,
+    /// What there is to say about it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Planned {
+    /// The clause that parses to an equal policy.
+    fn clause(&self) -> String {
+        self.plan.policy().to_string()
+    }
+
+    /// The name as it can be shown anywhere: no character of it moves a cursor or turns the text.
+    fn shown_name(&self) -> Option<String> {
+        self.name.as_deref().map(visible)
+    }
+
+    /// What to call it among others.
+    fn title(&self, index: usize) -> String {
+        let number = index + 1;
+        match self.shown_name() {
+            Some(name) => format!("{number}. {name}"),
+            None => format!("Policy {number}"),
+        }
+    }
+
+    /// How many delays there are to show.
+    fn limit(&self) -> usize {
+        let default = if self.plan.policy().attempts().is_some() { 100 } else { 10 };
+        self.show.unwrap_or(default)
+    }
+
+    /// How many delays there are; none where there is no end to them.
+    fn retries(&self) -> Option<u32> {
+        self.plan.policy().attempts().map(|attempts| attempts.saturating_sub(1))
+    }
+
+    /// How many delays some call could get to sleep; none where there is no end to them.
+    fn reachable(&self) -> Option<u32> {
+        self.plan.policy().reachable()
+    }
+
+    /// Whether the limits keep every call from using all of its attempts.
+    fn is_cut_short(&self) -> bool {
+        match (self.reachable(), self.retries()) {
+            (Some(reachable), Some(retries)) => reachable < retries,
+            (reachable, _) => reachable.is_some(),
+        }
+    }
+
+    /// The delays to show to people.
+    fn listing(&self) -> Listing {
+        /// Delays that no call reaches are all alike; a few of them tell it.
+        const UNREACHABLE: usize = 3;
+        let mut rows: Vec<Row> = self.plan.rows().take(self.limit()).collect();
+        if self.show.is_none() {
+            let reachable = rows.iter().filter(|row| row.reachable).count();
+            rows.truncate(reachable + UNREACHABLE);
+        }
+        let rest = rest_after(rows.len(), self);
+        Listing { rows, rest }
+    }
+}
+
+/// A policy with all that is shown of it: computed once, since long plans take their time.
+struct View<'p> {
+    /// The policy.
+    planned: &'p Planned,
+    /// What its waits add up to, and when it gives up.
+    sums: Sums,
+    /// What it does, in plain words.
+    words: String,
+    /// Its delays.
+    listing: Listing,
+}
+
+impl<'p> View<'p> {
+    fn all(plans: &'p [Planned]) -> Vec<Self> {
+        plans.iter().map(Self::new).collect()
+    }
+
+    fn new(planned: &'p Planned) -> Self {
+        let sums = Sums::new(planned);
+        let words = words::words(planned, &sums);
+        Self { planned, sums, words, listing: planned.listing() }
+    }
+}
+
+/// The delays that are shown, and what is not.
+struct Listing {
+    /// In order, from the first one on.
+    rows: Vec<Row>,
+    /// Words for the others, where there are any.
+    rest: Option<String>,
+}
+
+impl Listing {
+    /// Whether there is a seed whose delays to show.
+    fn is_seeded(&self) -> bool {
+        self.rows.iter().any(|row| row.sample.is_some())
+    }
+}
+
+/// Words for the delays after the first `shown`, where there are any.
+fn rest_after(shown: usize, planned: &Planned) -> Option<String> {
+    let never = match planned.reachable() {
+        Some(reachable) if shown >= reachable as usize => ", never reached",
+        _ => "",
+    };
+    let Some(retries) = planned.retries() else {
+        let end = if never.is_empty() { ", without end" } else { never };
+        return Some(format!("… and so on{end}"));
+    };
+    match (retries as usize).saturating_sub(shown) {
+        0 => None,
+        more => Some(format!("… and {more} more{never}")),
+    }
+}
+
+/// How many attempts there are, and how many of them can start where these are fewer.
+fn attempts_words(planned: &Planned) -> String {
+    let can_start = planned.reachable().map(|reachable| u64::from(reachable) + 1);
+    match (planned.plan.policy().attempts(), can_start) {
+        (Some(attempts), Some(can_start)) if can_start < u64::from(attempts) => {
+            format!("{can_start} of {attempts}")
+        }
+        (Some(attempts), _) => attempts.to_string(),
+        (None, Some(can_start)) => format!("at most {can_start}"),
+        (None, None) => "unlimited".into(),
+    }
+}

@@ -1,0 +1,89 @@
+//! Who comes from another program is told what its words are here.
+
+use std::process::{Command, Stdio};
+
+/// What clap's tips name, for a command line that is refused.
+fn tips(arguments: &[&str]) -> Vec<String> {
+    let refused = Command::new(env!("CARGO_BIN_EXE_redial"))
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(125), "{arguments:?}");
+    let said = String::from_utf8(refused.stderr).unwrap();
+    let tips = said.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    let named = |tip: &str| {
+        tip.rsplit_once(": '").map(|(_, named)| named.trim_end_matches('\'').to_owned())
+    };
+    tips.map(|tip| named(tip).unwrap_or_else(|| tip.to_owned())).collect()
+}
+
+#[test]
+fn a_flag_of_another_program_leads_to_ours() {
+    for (theirs, ours) in [
+        ("--interval", "--delay"),
+        ("--sleep", "--delay"),
+        ("--wait", "--delay"),
+        ("--retry-delay", "--delay"),
+        ("--retry", "--retries"),
+        ("--times", "--attempts"),
+        ("--every", "--delay"),
+        ("--max-retries", "--retries"),
+        ("--tries", "--attempts"),
+        ("--max-attempts", "--attempts"),
+        ("--count", "--attempts"),
+        ("--forever", "--attempts unlimited"),
+        ("--deadline", "--within"),
+        ("--max-time", "--within"),
+        ("--max-wait", "--max-delay"),
+        ("--multiplier", "--factor"),
+        ("--exponential", "--backoff exponential"),
+        ("--fibonacci", "--backoff fibonacci"),
+        ("--per-try-timeout", "--timeout"),
+        ("--retry-if-status", "--retry-on"),
+        ("--silent", "--quiet"),
+        ("--on-exit", "--on-end"),
+    ] {
+        assert_eq!(tips(&["run", theirs, "5", "--", "true"]), [ours], "{theirs}");
+        assert_eq!(tips(&["run", &format!("{theirs}=5"), "true"]), [ours], "{theirs}=5");
+    }
+    assert_eq!(tips(&["until", "--every", "5s", "--", "true"]), ["--delay"]);
+    assert_eq!(tips(&["plan", "--tries", "5"]), ["--attempts"]);
+    assert_eq!(tips(&["--color", "never", "plan", "--tries", "5"]), ["--attempts"]);
+}
+
+#[test]
+fn a_flag_that_the_verb_does_not_have_is_not_named() {
+    let tips = tips(&["check", "--tries", "5"]);
+    assert!(tips.iter().all(|tip| !tip.starts_with("--")), "{tips:?}");
+}
+
+#[test]
+fn the_usage_below_a_tip_is_that_of_the_verb() {
+    let refused = Command::new(env!("CARGO_BIN_EXE_redial"))
+        .args(["run", "--interval", "5s"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("Usage: redial run [OPTIONS] <COMMAND>..."), "{said}");
+}
+
+#[test]
+fn a_verb_of_another_program_leads_to_ours() {
+    for (theirs, ours) in [
+        ("retry", "run"),
+        ("exec", "run"),
+        ("try", "run"),
+        ("validate", "check"),
+        ("lint", "check"),
+        ("preview", "plan"),
+        ("wait", "until"),
+        ("poll", "until"),
+        ("watch", "until"),
+        ("optimize", "tune"),
+        ("repot", "report"),
+    ] {
+        assert_eq!(tips(&[theirs, "x"]), [ours], "{theirs}");
+    }
+}

@@ -1,0 +1,151 @@
+//! What failed attempts wrote to standard error, and what redial said of them, kept until it is
+//! known whether anybody needs to read it (`--stderr hold`).
+
+use std::io;
+
+use super::store::Store;
+
+/// How many attempts a part of the backlog holds.
+const KEPT: u32 = 50;
+
+/// What is copied at once.
+const CHUNK: usize = 1 << 16;
+
+/// The first attempts of a run, and the last ones. Those between are left out, so that a run which
+/// goes on for days fills no disk.
+#[derive(Debug, Default)]
+pub(crate) struct Backlog {
+    first: Part,
+    /// The last attempts are in two parts, of which the older one goes when the newer one is full.
+    older: Part,
+    newer: Part,
+    /// How many attempts went with the older parts.
+    left_out: u64,
+    /// Why something is missing.
+    trouble: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct Part {
+    store: Store,
+    attempts: u32,
+}
+
+impl Backlog {
+    /// Keeps an attempt: what redial said before it, what it wrote, what redial said after it.
+    pub(crate) fn keep(&mut self, before: &str, wrote: Option<&Store>, after: &str) {
+        if self.first.attempts >= KEPT && self.newer.attempts >= KEPT {
+            self.left_out += u64::from(self.older.attempts);
+            self.older = std::mem::take(&mut self.newer);
+        }
+        let part = if self.first.attempts < KEPT { &mut self.first } else { &mut self.newer };
+        if let Err(error) = part.keep(before, wrote, after) {
+            self.trouble.get_or_insert(format!(
+                "some of what failed attempts wrote to standard error is lost: {error}"
+            ));
+        }
+    }
+
+    /// All of it in order, ready to come out.
+    pub(crate) fn take(&mut self) -> Vec<Store> {
+        let Self { first, older, newer, left_out, .. } = std::mem::take(self);
+        let mut note = Store::default();
+        if left_out > 0 {
+            let said = format!("redial: {left_out} more failed attempts are left out here\n");
+            // So little fits in memory.
+            let _ = note.append(said.as_bytes());
+        }
+        [first.store, note, older.store, newer.store].into_iter().collect()
+    }
+
+    /// Why something is missing: once.
+    pub(crate) fn trouble(&mut self) -> Option<String> {
+        self.trouble.take()
+    }
+}
+
+impl Part {
+    fn keep(&mut self, before: &str, wrote: Option<&Store>, after: &str) -> io::Result<()> {
+        self.attempts += 1;
+        self.store.append(before.as_bytes())?;
+        let Some(wrote) = wrote else { return self.store.append(after.as_bytes()) };
+        let mut buffer = vec![0; CHUNK.min(wrote.length() as usize)];
+        let mut position = 0;
+        let mut last = b'\n';
+        loop {
+            let length = wrote.read_at(position, &mut buffer)?;
+            if length == 0 {
+                break;
+            }
+            self.store.append(&buffer[..length])?;
+            last = buffer[length - 1];
+            position += length as u64;
+        }
+        // What redial says begins a line of its own.
+        if last != b'\n' && !after.is_empty() {
+            self.store.append(b"\n")?;
+        }
+        self.store.append(after.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store(text: &str) -> Store {
+        let mut store = Store::default();
+        store.append(text.as_bytes()).unwrap();
+        store
+    }
+
+    fn text(stores: &[Store]) -> String {
+        let mut text = Vec::new();
+        for store in stores {
+            let mut buffer = vec![0; store.length() as usize];
+            let length = store.read_at(0, &mut buffer).unwrap();
+            assert_eq!(length as u64, store.length());
+            text.extend(buffer);
+        }
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn attempts_come_out_in_order_and_every_word_of_redials_begins_a_line() {
+        let mut backlog = Backlog::default();
+        backlog.keep("before\n", Some(&store("unfinished")), "one\n");
+        backlog.keep("", Some(&store("finished\n")), "two\n");
+        backlog.keep("", None, "three\n");
+        backlog.keep("", Some(&store("")), "four\n");
+        backlog.keep("", Some(&store("quiet")), "");
+        assert_eq!(
+            text(&backlog.take()),
+            "before\nunfinished\none\nfinished\ntwo\nthree\nfour\nquiet"
+        );
+        assert_eq!(text(&backlog.take()), "", "it comes out once");
+    }
+
+    #[test]
+    fn of_very_many_attempts_the_first_and_the_last_are_kept() {
+        for attempts in [1, 50, 51, 100, 101, 150, 151, 1000, 1049, 1050, 1051] {
+            let mut backlog = Backlog::default();
+            for attempt in 1..=attempts {
+                backlog.keep("", Some(&store(&format!("{attempt}\n"))), "");
+            }
+            let text = text(&backlog.take());
+            let (mut shown, mut left_out) = (Vec::new(), 0);
+            for line in text.lines() {
+                match line.strip_prefix("redial: ").and_then(|rest| rest.split_once(' ')) {
+                    Some((number, _)) => {
+                        left_out = number.parse().unwrap();
+                        shown.extend((51..).take(left_out));
+                    }
+                    None => shown.push(line.parse::<usize>().unwrap()),
+                }
+            }
+            assert!(shown.into_iter().eq(1..=attempts), "{attempts}: {text}");
+            assert!(attempts <= 150 || left_out >= attempts - 150, "{attempts}: {left_out}");
+            assert!(attempts > 100 || left_out == 0, "{attempts}: {left_out}");
+        }
+    }
+}

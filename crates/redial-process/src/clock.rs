@@ -1,0 +1,37 @@
+//! Time as the run counts it: it stands still while the run is stopped.
+
+use std::time::{Duration, Instant};
+
+use redial_core::Time;
+
+/// A monotonic clock that starts with the run. Whoever presses Ctrl-Z stops the delays and the
+/// timeouts too.
+#[derive(Debug)]
+pub struct Clock {
+    started: Instant,
+    stopped: Duration,
+}
+
+impl Clock {
+    /// Starts at zero.
+    pub fn start() -> Self {
+        Self { started: Instant::now(), stopped: Duration::ZERO }
+    }
+
+    /// The time since the start, without what was spent stopped.
+    pub fn now(&self) -> Time {
+        Time::ZERO.after(self.elapsed().saturating_sub(self.stopped))
+    }
+
+    /// The time since the start, with what was spent stopped.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Leaves out the time that `stop` takes.
+    pub(crate) fn pause(&mut self, stop: impl FnOnce()) {
+        let before = Instant::now();
+        stop();
+        self.stopped += before.elapsed();
+    }
+}

@@ -1,0 +1,135 @@
+//! Starting the command: its words, its environment, its three streams, and nothing else of ours.
+
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use nix::errno::Errno;
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::{AccessFlags, Pid};
+
+/// A command, ready to be started any number of times.
+#[derive(Debug)]
+pub struct Command {
+    words: Vec<CString>,
+    environment: Vec<CString>,
+}
+
+/// Standard input, output and error of a command; those of this process where there is nothing.
+pub type Streams = [Option<OwnedFd>; 3];
+
+impl Command {
+    /// The program, which is looked for in `PATH`, and its arguments, with the environment of this
+    /// process but for the variables of these names.
+    ///
+    /// A word with a NUL in it cannot be an argument and is left out.
+    pub fn new(words: &[OsString], without: &[&str]) -> Self {
+        let is_left_out = |name: &OsStr| without.iter().any(|own| name == *own);
+        let environment = std::env::vars_os()
+            .filter(|(name, _)| !is_left_out(name))
+            .filter_map(|(name, value)| variable(&name, &value))
+            .collect();
+        let words = words.iter().filter_map(|word| CString::new(word.as_bytes()).ok()).collect();
+        Self { words, environment }
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn from_parts(words: Vec<CString>, environment: Vec<CString>) -> Self {
+        Self { words, environment }
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn words(&self) -> &[CString] {
+        &self.words
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn environment(&self) -> &[CString] {
+        &self.environment
+    }
+
+    /// Starts it: in a process group of its own, or in ours, where a terminal is.
+    pub(crate) fn start(
+        &self,
+        variables: &[(&str, OsString)],
+        streams: &Streams,
+        own_group: bool,
+        mask: &SigSet,
+    ) -> Result<Pid, Errno> {
+        let mut actions = PosixSpawnFileActions::init()?;
+        for (number, stream) in (0..).zip(streams) {
+            if let Some(stream) = stream {
+                actions.add_dup2(stream.as_raw_fd(), number)?;
+            }
+        }
+        let mut attributes = PosixSpawnAttr::init()?;
+        // Rust's runtime ignores SIGPIPE; the command must not.
+        let mut by_default = SigSet::empty();
+        by_default.add(Signal::SIGPIPE);
+        attributes.set_sigdefault(&by_default)?;
+        attributes.set_sigmask(mask)?;
+        let mut flags =
+            PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK;
+        if own_group {
+            attributes.set_pgroup(Pid::from_raw(0))?;
+            flags |= PosixSpawnFlags::POSIX_SPAWN_SETPGROUP;
+        }
+        attributes.set_flags(flags)?;
+        let own = self::variables(variables);
+        let mut environment: Vec<&CStr> = Vec::with_capacity(self.environment.len() + own.len());
+        environment.extend(self.environment.iter().map(CString::as_c_str));
+        environment.extend(own.iter().map(CString::as_c_str));
+        let Some(program) = self.words.first() else { return Err(Errno::ENOENT) };
+        match posix_spawnp(program, &actions, &attributes, &self.words, &environment) {
+            // A script without a shebang is run by `sh`, as every shell does.
+            Err(Errno::ENOEXEC) => {
+                let script = found(program).filter(|file| is_text(file)).ok_or(Errno::ENOEXEC)?;
+                let shell = c"/bin/sh".to_owned();
+                let words = [shell.clone(), script].into_iter();
+                let words: Vec<_> = words.chain(self.words[1..].iter().cloned()).collect();
+                posix_spawnp(&shell, &actions, &attributes, &words, &environment)
+            }
+            started => started,
+        }
+    }
+}
+
+/// Where a command is that was found by its name.
+fn found(program: &CStr) -> Option<CString> {
+    let name = OsStr::from_bytes(program.to_bytes());
+    if program.to_bytes().contains(&b'/') {
+        return Some(program.to_owned());
+    }
+    // Without a PATH, posix_spawnp looks here.
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
+    let is_program = |file: &std::path::PathBuf| {
+        file.is_file() && nix::unistd::access(file, AccessFlags::X_OK).is_ok()
+    };
+    let file = files.find(is_program)?;
+    CString::new(file.into_os_string().into_vec()).ok()
+}
+
+/// Whether a file begins as text does: a program for another machine is none.
+fn is_text(file: &CStr) -> bool {
+    use std::io::Read;
+    let mut start = [0; 128];
+    let read = std::fs::File::open(OsStr::from_bytes(file.to_bytes()))
+        .and_then(|mut file| file.read(&mut start));
+    read.is_ok_and(|length| !start[..length].contains(&0))
+}
+
+/// `NAME=value` of each.
+pub(crate) fn variables(variables: &[(&str, OsString)]) -> Vec<CString> {
+    variables.iter().filter_map(|(name, value)| variable(OsStr::new(name), value)).collect()
+}
+
+fn variable(name: &OsStr, value: &OsStr) -> Option<CString> {
+    let mut variable = Vec::with_capacity(name.len() + value.len() + 1);
+    variable.extend_from_slice(name.as_bytes());
+    variable.push(b'=');
+    variable.extend_from_slice(value.as_bytes());
+    // By reference, as the words are: another instance of it would be another page to read at the start.
+    CString::new(variable.as_slice()).ok()
+}

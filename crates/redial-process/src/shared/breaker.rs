@@ -1,0 +1,372 @@
+//! A circuit breaker in a file.
+//!
+//! The file does not say how many probes run. A probe is a lock that its process holds, so the
+//! locks are counted instead: one whose process was killed is gone in the same moment.
+
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use redial_core::{Breaker, BreakerBuilder, BreakerSnapshot, BreakerState, Permit, Pretty, Time};
+use serde::{Deserialize, Serialize};
+
+use super::lock::{self, Byte, PROBES_MAX};
+use super::record::{self, LOCK_PATIENCE, Look, PATIENCE, Record, VERSION};
+use super::{Clock, seconds, time, wall_clock};
+
+/// The settings, then what there is. A person may leave out any of them but the kind.
+#[derive(Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+struct BreakerRecord {
+    redial: String,
+    v: u32,
+    failures: u32,
+    recovery_seconds: f64,
+    probes: u32,
+    state: State,
+    /// Failed attempts in a row, where it is closed.
+    failed: u32,
+    /// Seconds since 1970, where it is open.
+    until: f64,
+    /// Probes that succeeded, where it is half open.
+    succeeded: u32,
+    period: u16,
+}
+
+/// Whether a breaker lets attempts run.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Every attempt may run.
+    Closed,
+    /// None may.
+    Open,
+    /// A few may, as probes.
+    HalfOpen,
+}
+
+impl Default for BreakerRecord {
+    fn default() -> Self {
+        Self {
+            redial: Self::KIND.to_owned(),
+            v: VERSION,
+            failures: 5,
+            recovery_seconds: 30.0,
+            probes: 1,
+            state: State::Closed,
+            failed: 0,
+            until: 0.0,
+            succeeded: 0,
+            period: 0,
+        }
+    }
+}
+
+/// Four years, rounded down from what the core can count.
+const RECOVERY_MAX: Duration = Duration::from_secs(4 * 366 * 24 * 60 * 60);
+
+impl Record for BreakerRecord {
+    const KIND: &'static str = "breaker";
+}
+
+impl BreakerRecord {
+    fn settings(&self) -> Result<BreakerBuilder, String> {
+        let recovery = Duration::try_from_secs_f64(self.recovery_seconds).ok();
+        let recovery = recovery.filter(|recovery| *recovery <= RECOVERY_MAX).ok_or_else(|| {
+            format!(
+                "recovery_seconds: {} is out of range; use 0 or more, four years at most",
+                self.recovery_seconds
+            )
+        })?;
+        if self.probes > PROBES_MAX {
+            return Err(format!("probes: {} are too many; use at most {PROBES_MAX}", self.probes));
+        }
+        let settings = Breaker::builder().failures(self.failures).probes(self.probes);
+        Ok(settings.recovery(recovery))
+    }
+
+    fn resume(&self, running: u32, now: Time) -> Result<Breaker, String> {
+        let state = match self.state {
+            State::Closed => BreakerState::Closed { failures: self.failed },
+            State::Open => BreakerState::Open { until: time(self.until) },
+            State::HalfOpen => BreakerState::HalfOpen,
+        };
+        let Self { succeeded, period, .. } = *self;
+        let snapshot = BreakerSnapshot { state, running, succeeded, period };
+        self.settings()?.resume(snapshot, now).map_err(|invalid| invalid.to_string())
+    }
+
+    fn keep(&mut self, snapshot: BreakerSnapshot) {
+        (self.state, self.failed, self.until) = match snapshot.state {
+            BreakerState::Closed { failures } => (State::Closed, failures, 0.0),
+            BreakerState::Open { until } => (State::Open, 0, seconds(until)),
+            BreakerState::HalfOpen => (State::HalfOpen, 0, 0.0),
+        };
+        self.succeeded = snapshot.succeeded;
+        self.period = snapshot.period;
+    }
+
+    /// How many probes of this period run now, in whatever process.
+    fn running(&self, file: &File) -> Result<u32, String> {
+        let places = match self.state {
+            State::HalfOpen => self.probes.min(PROBES_MAX),
+            State::Closed | State::Open => 0,
+        };
+        let mut running = 0;
+        for place in 0..places {
+            running += u32::from(lock::is_locked(file, Byte::probe(self.period, place))?);
+        }
+        Ok(running)
+    }
+
+    /// Takes a place among the probes of this period, if there is one left.
+    fn take_place(&self, file: &File) -> Result<Option<Byte>, String> {
+        for place in 0..self.probes {
+            let place = Byte::probe(self.period, place);
+            if lock::try_lock(file, place)? {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A breaker as it is now, under the names that it has in its file.
+#[derive(Debug, Serialize)]
+pub struct BreakerStatus {
+    /// How many failed attempts in a row open it.
+    pub failures: u32,
+    /// How long it stays open.
+    pub recovery_seconds: f64,
+    /// How many attempts then decide whether it closes.
+    pub probes: u32,
+    /// Whether attempts may run.
+    pub state: State,
+    /// Failed attempts in a row, where it is closed.
+    pub failed: u32,
+    /// For how long from now on, where it is open.
+    pub open_for_ns: Option<u64>,
+    /// Probes that succeeded, where it is half open.
+    pub succeeded: u32,
+    /// Probes that are running, where it is half open.
+    pub running: u32,
+}
+
+impl BreakerStatus {
+    pub(super) fn of(look: &Look, clock: Clock) -> Result<Self, String> {
+        Self::at(&record::parse(&look.bytes)?, &look.file, clock())
+    }
+
+    fn at(record: &BreakerRecord, file: &File, now: Time) -> Result<Self, String> {
+        let breaker = record.resume(record.running(file)?, now)?;
+        let BreakerSnapshot { state, running, succeeded, .. } = breaker.snapshot(now);
+        let (state, failed, open_for) = match state {
+            BreakerState::Closed { failures } => (State::Closed, failures, None),
+            BreakerState::Open { until } => (State::Open, 0, Some(until.since(now))),
+            BreakerState::HalfOpen => (State::HalfOpen, 0, None),
+        };
+        let open_for_ns = open_for.map(|left| left.as_nanos().try_into().unwrap_or(u64::MAX));
+        let BreakerRecord { failures, recovery_seconds, probes, .. } = *record;
+        Ok(Self {
+            failures,
+            recovery_seconds,
+            probes,
+            state,
+            failed,
+            open_for_ns,
+            succeeded,
+            running,
+        })
+    }
+
+    /// Closes the breaker: how it was, and how it is. What runs already was admitted by an earlier
+    /// period, so its report does not count.
+    pub(super) fn reset(path: &Path, clock: Clock) -> Result<[Self; 2], String> {
+        record::change_existing(path, |record: &mut BreakerRecord, file| {
+            let now = clock();
+            let before = Self::at(record, file, now)?;
+            let breaker = record.resume(0, now)?;
+            breaker.reset();
+            record.keep(breaker.snapshot(now));
+            Ok([before, Self::at(record, file, now)?])
+        })
+    }
+}
+
+/// The settings of a new breaker; the defaults for what is not set.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BreakerSettings {
+    /// How many failed attempts in a row open it: 5.
+    pub failures: Option<u32>,
+    /// How long it stays open: 30 s.
+    pub recovery: Option<Duration>,
+    /// How many attempts then decide whether it closes: 1.
+    pub probes: Option<u32>,
+}
+
+/// A circuit breaker that all processes share which name its file.
+#[derive(Clone, Debug)]
+pub struct SharedBreaker {
+    path: PathBuf,
+    clock: Clock,
+}
+
+/// What the breaker says to an attempt.
+#[derive(Debug)]
+pub(crate) enum Admission {
+    /// It may run.
+    Permit(SharedPermit),
+    /// It may not.
+    Refused(Refusal),
+}
+
+/// Why an attempt may not run. Its text completes "the breaker is …".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// For so long from now on.
+    Open(Duration),
+    /// Half open, and its probes are running.
+    Probing,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(left) if *left < Duration::from_secs(1) => {
+                let left = left.as_micros().div_ceil(1000) as u64;
+                write!(f, "open for {} more", Pretty(Duration::from_millis(left)))
+            }
+            Self::Open(left) => {
+                let left = left.as_millis().div_ceil(1000) as u64;
+                write!(f, "open for {} more", Pretty(Duration::from_secs(left)))
+            }
+            Self::Probing => f.write_str("half open and waits for an attempt that is running"),
+        }
+    }
+}
+
+/// Leave to run one attempt. Report how it went; one that is dropped without a report counts as
+/// neither success nor failure and, if it was a probe, makes room for another. So does the death of
+/// this process.
+#[derive(Debug)]
+#[must_use = "report how the attempt went"]
+pub(crate) struct SharedPermit {
+    breaker: SharedBreaker,
+    period: u16,
+    _place: Option<Place>,
+}
+
+/// The place of a probe, until it is dropped.
+#[derive(Debug)]
+struct Place {
+    file: File,
+    byte: Byte,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        lock::unlock(&self.file, self.byte);
+    }
+}
+
+impl SharedBreaker {
+    /// Makes a breaker, closed, where no file is or an empty one.
+    ///
+    /// # Errors
+    /// Where there is a file already, it cannot be written, or a setting makes no sense.
+    pub fn create(path: &Path, settings: &BreakerSettings) -> Result<(), String> {
+        let mut record = BreakerRecord::default();
+        record.failures = settings.failures.unwrap_or(record.failures);
+        record.probes = settings.probes.unwrap_or(record.probes);
+        let recovery = settings.recovery.map(|time| time.as_secs_f64());
+        record.recovery_seconds = recovery.unwrap_or(record.recovery_seconds);
+        record.resume(0, Time::ZERO)?;
+        record::create(path, &record)
+    }
+
+    /// The breaker in this file, which is made if there is none.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        Self::open_at(path, wall_clock)
+    }
+
+    pub(super) fn open_at(path: &Path, clock: Clock) -> Result<Self, String> {
+        let breaker = Self { path: path.to_owned(), clock };
+        breaker.change(PATIENCE, |_, _| ())?;
+        Ok(breaker)
+    }
+
+    /// Leave to run one attempt, or why not. A process has one permit at a time.
+    pub(crate) fn admit(&self) -> Result<Admission, String> {
+        let (decision, file) =
+            record::change(&self.path, LOCK_PATIENCE, |record: &mut BreakerRecord, file| {
+                let now = (self.clock)();
+                let breaker = record.resume(record.running(file)?, now)?;
+                let admitted = breaker.admit(|| now).map(Permit::into_period);
+                record.keep(breaker.snapshot(now));
+                Ok(match (admitted, breaker.state(now)) {
+                    (Some(period), BreakerState::HalfOpen) => match record.take_place(file)? {
+                        Some(place) => Ok((period, Some(place))),
+                        None => Err(Refusal::Probing),
+                    },
+                    (Some(period), _) => Ok((period, None)),
+                    (None, BreakerState::Open { until }) => Err(Refusal::Open(until.since(now))),
+                    (None, _) => Err(Refusal::Probing),
+                })
+            })?;
+        Ok(match decision {
+            Ok((period, place)) => Admission::Permit(SharedPermit {
+                breaker: self.clone(),
+                period,
+                _place: place.map(|byte| Place { file, byte }),
+            }),
+            Err(refusal) => Admission::Refused(refusal),
+        })
+    }
+
+    /// For how long it is open from now on; nothing where it is not.
+    pub(crate) fn open_for(&self) -> Result<Duration, String> {
+        self.change(LOCK_PATIENCE, |breaker, now| match breaker.state(now) {
+            BreakerState::Open { until } => until.since(now),
+            BreakerState::Closed { .. } | BreakerState::HalfOpen => Duration::ZERO,
+        })
+    }
+
+    fn change<T>(
+        &self,
+        patience: Duration,
+        step: impl FnOnce(&Breaker, Time) -> T,
+    ) -> Result<T, String> {
+        let (result, _) = record::change(&self.path, patience, |record: &mut BreakerRecord, _| {
+            let now = (self.clock)();
+            // Whoever reports holds a place itself; how many others do changes nothing here.
+            let breaker = record.resume(1, now)?;
+            let result = step(&breaker, now);
+            record.keep(breaker.snapshot(now));
+            Ok(result)
+        })?;
+        Ok(result)
+    }
+}
+
+impl SharedPermit {
+    /// The attempt succeeded.
+    pub(crate) fn succeeded(self) -> Result<(), String> {
+        self.breaker.change(LOCK_PATIENCE, |breaker, _| breaker.permit(self.period).succeeded())
+    }
+
+    /// The attempt failed. For how long the breaker is open from now on; nothing where it is not.
+    pub(crate) fn failed(self) -> Result<Duration, String> {
+        self.breaker.change(LOCK_PATIENCE, |breaker, now| {
+            breaker.permit(self.period).failed(now).since(now)
+        })
+    }
+}
+
+#[test]
+fn the_defaults_are_those_of_the_core() {
+    assert_eq!(BreakerRecord::default().settings(), Ok(Breaker::builder()));
+}

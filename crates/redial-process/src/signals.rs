@@ -1,0 +1,173 @@
+//! The signals that redial gets, as something to wait for beside everything else.
+
+use nix::sys::signal::{SigHandler, SigSet, Signal, raise, signal};
+
+#[cfg(not(target_os = "linux"))]
+mod self_pipe;
+#[cfg(target_os = "linux")]
+mod signalfd;
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use self_pipe::Signals;
+#[cfg(target_os = "linux")]
+pub(crate) use signalfd::Signals;
+
+/// What asks redial to end, and is passed on as it is.
+const FATAL: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
+
+/// What ends this process as well: timers, resource limits, watchdogs. The command gets a SIGTERM.
+const ALARMS: &[Signal] = &[
+    Signal::SIGALRM,
+    Signal::SIGVTALRM,
+    Signal::SIGPROF,
+    Signal::SIGXCPU,
+    Signal::SIGIO,
+    // systemd's watchdog sends it. abort() unblocks it first.
+    Signal::SIGABRT,
+    #[cfg(target_os = "linux")]
+    Signal::SIGPWR,
+    #[cfg(target_os = "linux")]
+    Signal::SIGSTKFLT,
+];
+
+/// What else redial does not leave to the system's default.
+const OTHERS: [Signal; 6] = [
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGTSTP,
+    Signal::SIGCONT,
+    Signal::SIGWINCH,
+    Signal::SIGCHLD,
+];
+
+fn watched() -> impl Iterator<Item = Signal> {
+    FATAL.into_iter().chain(ALARMS.iter().copied()).chain(OTHERS)
+}
+
+/// Who sent a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    /// The kernel, for a key on the terminal or because the terminal was closed.
+    Terminal,
+    /// Another process.
+    Process,
+}
+
+/// A signal that came, and from where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Received {
+    pub(crate) signal: Signal,
+    pub(crate) from: Sender,
+}
+
+impl Received {
+    /// Whether a key on the terminal sent it. That a terminal is closed, only the leader of its
+    /// session hears.
+    pub(crate) fn is_key(&self) -> bool {
+        self.from == Sender::Terminal && self.signal != Signal::SIGHUP
+    }
+
+    /// Whether it asks redial to end.
+    pub(crate) fn is_fatal(&self) -> bool {
+        FATAL.contains(&self.signal) || self.is_alarm()
+    }
+
+    /// Whether it says nothing to the command.
+    pub(crate) fn is_alarm(&self) -> bool {
+        ALARMS.contains(&self.signal)
+    }
+}
+
+/// `SEGV`, for what the system calls `SIGSEGV`.
+pub fn short_name(signal: Signal) -> &'static str {
+    let name = signal.as_str();
+    name.strip_prefix("SIG").unwrap_or(name)
+}
+
+/// The signal that a name such as `INT`, `SIGINT` or `int` or a number means, if it is one to end a
+/// command with: not one that stops it, nor one that programs ignore unless they say otherwise.
+pub fn to_end_with(text: &str) -> Result<Signal, String> {
+    let ends = |signal: &Signal| {
+        use Signal::{SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
+        let stops = [SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU];
+        let is_ignored = [SIGCHLD, SIGCONT, SIGURG, SIGWINCH];
+        !stops.contains(signal) && !is_ignored.contains(signal) && short_name(*signal) != "INFO"
+    };
+    let name = text.to_ascii_uppercase();
+    let name = name.strip_prefix("SIG").unwrap_or(&name);
+    let is_meant =
+        |signal: &Signal| short_name(*signal) == name || (*signal as i32).to_string() == name;
+    let known = Signal::iterator().find(is_meant);
+    known.filter(ends).ok_or_else(|| {
+        let what = match known {
+            Some(known) => format!("{} does not end a command", short_name(known)),
+            None => format!("`{text}` is not a signal"),
+        };
+        let good: Vec<_> = Signal::iterator().filter(ends).map(short_name).collect();
+        format!("{what}; use one of {}", good.join(", "))
+    })
+}
+
+/// The end of a command tells how it ended only to whoever does not ignore it; a parent may have
+/// left that to us.
+#[expect(unsafe_code, reason = "the standard library has no way to set a signal's default")]
+fn hear_of_children() {
+    // SAFETY: the default is no handler, so there is no code that could run at a wrong moment.
+    let _ = unsafe { signal(Signal::SIGCHLD, SigHandler::SigDfl) };
+}
+
+/// From here on signals do to redial what they do by default: there is no command any more.
+pub fn release() {
+    let mut all = SigSet::empty();
+    watched().for_each(|signal| all.add(signal));
+    let _ = all.thread_unblock();
+}
+
+/// Does to redial what the signal does by default: stops it, or ends it.
+pub fn take_default_action(signal: Signal) {
+    let mut only = SigSet::empty();
+    only.add(signal);
+    let _ = raise(signal);
+    let _ = only.thread_unblock();
+    // Still there: it was a stop that is over, or redial is the first process, which nothing ends.
+    let _ = only.thread_block();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_has_a_name_with_or_without_sig_and_a_number() {
+        for text in ["INT", "int", "SIGINT", "SigInt", "2"] {
+            assert_eq!(to_end_with(text), Ok(Signal::SIGINT), "{text}");
+        }
+        assert_eq!(to_end_with("KILL"), Ok(Signal::SIGKILL));
+        assert_eq!(to_end_with("USR1"), Ok(Signal::SIGUSR1));
+    }
+
+    #[test]
+    fn what_ends_no_command_is_refused_with_what_does() {
+        for (text, what) in [
+            ("INTR", "`INTR` is not a signal"),
+            ("", "`` is not a signal"),
+            ("SIG", "`SIG` is not a signal"),
+            ("0", "`0` is not a signal"),
+            ("-9", "`-9` is not a signal"),
+            ("99", "`99` is not a signal"),
+            ("STOP", "STOP does not end a command"),
+            ("SIGTSTP", "TSTP does not end a command"),
+            ("CONT", "CONT does not end a command"),
+            ("winch", "WINCH does not end a command"),
+        ] {
+            let refused = to_end_with(text).unwrap_err();
+            let (said, good) = refused.split_once("; use one of ").unwrap();
+            assert_eq!(said, what);
+            let good: Vec<_> = good.split(", ").collect();
+            assert!(
+                ["HUP", "INT", "QUIT", "USR1", "TERM", "KILL"].iter().all(|one| good.contains(one))
+            );
+            assert!(good.iter().all(|one| to_end_with(one).is_ok()), "{good:?}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The three streams of an attempt, as far as redial stands in them.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use redial_policy::{Rules, Stream, Watch};
+use rustix::event::PollFlags;
+
+use super::backlog::Backlog;
+use super::input::{Input, Stdin};
+use super::outlet;
+use super::relay::Relay;
+use super::store::Store;
+use crate::command;
+
+/// Where an output stream of a command goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sink {
+    /// To the same stream of this process: the command has it as it is, unless a rule watches it.
+    #[default]
+    Pass,
+    /// To the same stream of this process, once it is known what became of the attempt.
+    Hold,
+    /// To the caller, who takes it by [`Streams::take_kept`].
+    Keep,
+}
+
+/// Where the output of commands goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sinks {
+    /// Standard output.
+    pub stdout: Sink,
+    /// Standard error.
+    pub stderr: Sink,
+    /// The standard error of every failed attempt is kept for when the run gives up, and not that of
+    /// the last one alone.
+    pub backlog: bool,
+}
+
+/// What passes through this process while an attempt runs.
+#[derive(Debug)]
+pub struct Streams {
+    input: Input,
+    outputs: [Option<Relay>; 2],
+    /// What the attempt before wrote to standard error, where that is held.
+    held_errors: Option<Store>,
+    /// What the attempts before that wrote.
+    backlog: Backlog,
+    /// What comes out before the standard error of the last attempt.
+    recalled: Vec<Store>,
+    /// What the rules saw of it.
+    pub watch: Watch,
+}
+
+/// How many places there are to wait for something.
+pub(crate) const PLACES: usize = 3;
+
+impl Streams {
+    /// The streams of commands that these rules judge. With `only_once` there is one attempt, for
+    /// which no input need be kept.
+    pub fn new(stdin: Stdin, only_once: bool, rules: &Rules) -> Self {
+        Self {
+            input: Input::of(stdin, only_once),
+            outputs: [None, None],
+            held_errors: None,
+            backlog: Backlog::default(),
+            recalled: Vec::new(),
+            watch: rules.watch(),
+        }
+    }
+
+    /// The ends of the next attempt's streams, for [`Reactor::start`](crate::Reactor::start).
+    ///
+    /// # Errors
+    /// Where no pipe or pseudo-terminal can be had.
+    pub fn open(
+        &mut self,
+        rules: &Rules,
+        sinks: Sinks,
+        is_last: bool,
+    ) -> std::io::Result<command::Streams> {
+        self.watch = rules.watch();
+        self.held_errors = None;
+        let input = self.input.open(is_last)?;
+        if go_as_one(rules, sinks) {
+            let (relay, theirs) = Relay::open(Stream::Stderr, sinks.stderr)?;
+            self.outputs = [None, Some(relay)];
+            let output = rustix::io::fcntl_dupfd_cloexec(&theirs, 3)?;
+            return Ok([input, Some(output), Some(theirs)]);
+        }
+        let output = self.output(0, Stream::Stdout, rules, sinks.stdout)?;
+        let errors = self.output(1, Stream::Stderr, rules, sinks.stderr)?;
+        Ok([input, output, errors])
+    }
+
+    fn output(
+        &mut self,
+        place: usize,
+        stream: Stream,
+        rules: &Rules,
+        sink: Sink,
+    ) -> rustix::io::Result<Option<OwnedFd>> {
+        self.outputs[place] = None;
+        if sink == Sink::Pass && !rules.watches(stream) {
+            return Ok(None);
+        }
+        let (relay, theirs) = Relay::open(stream, sink)?;
+        self.outputs[place] = Some(relay);
+        Ok(Some(theirs))
+    }
+
+    /// What to wait for, and where it is.
+    pub(crate) fn wants(&self) -> [Option<(BorrowedFd<'_>, PollFlags)>; PLACES] {
+        let [output, errors] = &self.outputs;
+        [
+            self.input.wants(),
+            output.as_ref().and_then(Relay::wants),
+            errors.as_ref().and_then(Relay::wants),
+        ]
+    }
+
+    /// Something is there at a place.
+    pub(crate) fn step(&mut self, place: usize) {
+        match place {
+            0 => self.input.step(),
+            _ => {
+                if let Some(relay) = &mut self.outputs[place - 1] {
+                    relay.step(&mut self.watch);
+                }
+            }
+        }
+    }
+
+    /// The command itself is gone: it reads nothing more, and has written what it has written.
+    pub(crate) fn command_is_gone(&mut self) {
+        self.input.close();
+        self.relays().for_each(Relay::command_is_gone);
+    }
+
+    /// Whether all that the command itself wrote has gone its way.
+    pub(crate) fn are_paid(&self) -> bool {
+        self.outputs.iter().flatten().all(Relay::is_paid)
+    }
+
+    /// Whether nothing comes any more.
+    pub(crate) fn are_over(&self) -> bool {
+        self.outputs.iter().flatten().all(Relay::is_over)
+    }
+
+    /// Why the next attempt would not get the standard input that this one got, if so.
+    pub fn input_lost(&self) -> Option<&str> {
+        self.input.lost()
+    }
+
+    /// What the last command wrote to a stream that goes to the caller.
+    pub fn take_kept(&mut self, stream: Stream) -> Option<Store> {
+        let place = usize::from(stream == Stream::Stderr);
+        self.outputs[place].take().and_then(Relay::into_held)
+    }
+
+    /// Keeps the standard error of a failed attempt, between what the caller said `before` and `after` it.
+    pub fn keep_errors(&mut self, before: &str, after: &str) {
+        let wrote = self.held_errors.take();
+        self.backlog.keep(before, wrote.as_ref(), after);
+    }
+
+    /// What was kept is to come out too, and then what the caller has `said` since. Why some of it
+    /// cannot, if so.
+    pub fn recall_errors(&mut self, said: &str) -> Option<String> {
+        self.recalled = self.backlog.take();
+        let mut last = Store::default();
+        let kept = last.append(said.as_bytes());
+        self.recalled.push(last);
+        self.recalled.extend(self.held_errors.take());
+        self.recalled.retain(|store| store.length() > 0);
+        if !self.recalled.is_empty() {
+            self.outputs[1].get_or_insert_with(|| Relay::without_command(Stream::Stderr));
+        }
+        self.backlog.trouble().or_else(|| kept.err().map(|error| error.to_string()))
+    }
+
+    /// No more attempts: what was held comes out.
+    pub(crate) fn publish(&mut self) {
+        let [output, errors] = &mut self.outputs;
+        if let Some(output) = output {
+            output.publish(Vec::new());
+        }
+        if let Some(errors) = errors {
+            errors.publish(std::mem::take(&mut self.recalled));
+        }
+    }
+
+    /// Leaves what is still open to whoever holds the other end.
+    pub fn close(&mut self) {
+        self.input.close();
+        let [_, errors] = std::mem::take(&mut self.outputs);
+        self.held_errors = errors.and_then(Relay::into_held).or(self.held_errors.take());
+    }
+
+    pub(crate) fn resize(&self) {
+        self.outputs.iter().flatten().for_each(Relay::resize);
+    }
+
+    /// What has not been taken by now is lost.
+    pub(crate) fn give_up(&mut self) {
+        self.relays().for_each(Relay::give_up);
+    }
+
+    /// Why what the command wrote is lost, if it is.
+    pub fn lost(&self) -> Option<&str> {
+        self.outputs.iter().flatten().find_map(Relay::lost)
+    }
+
+    fn relays(&mut self) -> impl Iterator<Item = &mut Relay> {
+        self.outputs.iter_mut().flatten()
+    }
+}
+
+/// Whether the command gets one pipe, or one pseudo-terminal, for both of its output streams: two of
+/// them would lose the order of what it writes, which is kept where both end in one file. It counts as
+/// standard error then.
+fn go_as_one(rules: &Rules, sinks: Sinks) -> bool {
+    let are_treated_alike = match (sinks.stdout, sinks.stderr) {
+        (Sink::Pass, Sink::Pass) => rules.watches(Stream::Stdout) && rules.watches(Stream::Stderr),
+        // The backlog is of standard error alone.
+        (Sink::Hold, Sink::Hold) => !sinks.backlog,
+        _ => false,
+    };
+    are_treated_alike && !rules.tell_streams_apart() && outlet::is_one_file()
+}

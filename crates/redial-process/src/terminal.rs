@@ -1,0 +1,40 @@
+//! Pseudo-terminals, for a command whose output is looked at and that should not notice.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{
+    OptionalActions, OutputModes, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
+};
+
+/// Our end, and the one of the command.
+pub(crate) struct Terminal {
+    pub(crate) ours: OwnedFd,
+    pub(crate) theirs: OwnedFd,
+}
+
+/// A terminal like `original`, except that it leaves every byte as it is: the original is where
+/// lines end as terminals end them.
+pub(crate) fn like(original: impl AsFd) -> rustix::io::Result<Terminal> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
+    let ours = openpt(flags)?;
+    rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC)?;
+    grantpt(&ours)?;
+    unlockpt(&ours)?;
+    let name = ptsname(&ours, Vec::new())?;
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let theirs = rustix::fs::open(&*name, flags, Mode::empty())?;
+    let mut settings = tcgetattr(&original)?;
+    settings.output_modes.remove(OutputModes::OPOST);
+    tcsetattr(&theirs, OptionalActions::Now, &settings)?;
+    resize(&ours, original);
+    Ok(Terminal { ours, theirs })
+}
+
+/// Makes a terminal as large as the original is now.
+pub(crate) fn resize(ours: impl AsFd, original: impl AsFd) {
+    if let Ok(size) = tcgetwinsize(original) {
+        let _ = tcsetwinsize(ours, size);
+    }
+}

@@ -1,0 +1,75 @@
+//! Why there is no result: a bound was reached, or the run was stopped.
+
+use std::fmt;
+
+use crate::engine::Ended;
+use crate::scenario::Trial;
+
+/// A run that reached a bound. The mean of trials that were cut short would be wrong, so there is
+/// none; what was counted until then is right as far as it goes.
+///
+/// ```
+/// use redial_core::{Policy, policy};
+/// use redial_sim::Contention;
+/// use redial_sim::contention::Latency;
+/// use redial_sim::engine::{Bounds, Ended};
+///
+/// // In step, two proposals collide for ever.
+/// const FOREVER: Policy = policy!(allow(unbounded), "attempts: unlimited, delay: 1s");
+/// let scenario = Contention::collision(2)
+///     .latency(Latency::millis(10, 0))
+///     .bounds(Bounds { events: 10_000, ..Bounds::DEFAULT });
+/// let cut = scenario.run(&FOREVER)?.results().unwrap_err();
+/// assert_eq!((cut.bound, cut.trial.unwrap().committed), (Ended::Events, 0));
+/// assert_eq!(
+///     cut.to_string(),
+///     "trial 1 of 500 was cut after 10000 events, at 2549.00 s, with 0 of 2 clients done",
+/// );
+/// # Ok::<(), redial_sim::Invalid>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cut<T> {
+    /// The bound that was reached.
+    pub bound: Ended,
+    /// The first trial that reached it, counted from 0. Those before it are complete.
+    pub index: u32,
+    /// How many trials were asked for.
+    pub trials: u32,
+    /// That trial as it was when it was cut: each of its counts could only have grown. `None` where
+    /// the run was stopped before its first trial had ended.
+    pub trial: Option<T>,
+}
+
+impl<T: Trial> Cut<T> {
+    /// Whether the last of the trials that were run was cut: it is the only one that can be.
+    pub(crate) fn is_in(all: &[T]) -> bool {
+        all.last().is_none_or(|last| !last.ended().is_complete())
+    }
+
+    pub(crate) fn of(all: &[T], trials: u32) -> Option<Self> {
+        Self::is_in(all).then(|| Self {
+            bound: all.last().map_or(Ended::Stopped, Trial::ended),
+            index: (all.len() as u32).saturating_sub(1),
+            trials,
+            trial: all.last().cloned(),
+        })
+    }
+}
+
+impl<T: Trial> fmt::Display for Cut<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bound, index, trials, trial } = self;
+        write!(f, "trial {} of {trials} was cut ", index + 1)?;
+        match bound {
+            Ended::Time => write!(f, "at the bound on time")?,
+            Ended::Clients => write!(f, "at the bound on clients")?,
+            Ended::Stopped => write!(f, "because it was stopped")?,
+            Ended::Events | Ended::Quiet => {
+                write!(f, "after {} events", trial.as_ref().map_or(0, Trial::events))?;
+            }
+        }
+        trial.as_ref().map_or(Ok(()), |trial| trial.describe_progress(f))
+    }
+}
+
+impl<T: Trial> std::error::Error for Cut<T> {}
