@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`choosing`] | Which backoff, cap, jitter, count and deadline? What will this policy do? |
 //! | [`classification`] | Which errors are worth another attempt, and what comes back? |
+//! | [`configuration`] | How does a policy get into a configuration file, the environment or a flag? |
 //! | [`budgets`] | How do retries not become the outage? |
 //! | [`testing`] | How do I test it without sleeping? |
 //! | [`runtimes`] | What about another runtime, no runtime, threads, or `no_std`? |
@@ -18,6 +19,10 @@ pub mod choosing {}
 
 #[doc = include_str!("guide/classification.md")]
 pub mod classification {}
+
+#[cfg(feature = "serde")]
+#[doc = include_str!("guide/configuration.md")]
+pub mod configuration {}
 
 #[doc = include_str!("guide/budgets.md")]
 pub mod budgets {}

@@ -59,6 +59,7 @@
 //! | `tokio` | sleeping on tokio's timer | yes |
 //! | `http` | `Retry-After`: `redial::http` | |
 //! | `tower` | a layer: `redial::tower` | |
+//! | `serde` | policies in a program's own configuration: `redial::serde` | |
 //! | `tracing` | an event per retry and per outcome | |
 //! | `metrics` | counters and histograms of the same | |
 //!
@@ -83,6 +84,8 @@ mod options;
 mod outcome;
 mod random;
 mod retry;
+#[cfg(feature = "serde")]
+pub mod serde;
 mod session;
 mod telemetry;
 pub mod testing;

@@ -17,6 +17,8 @@ mod parity;
 mod runtimes;
 mod scenario;
 mod send;
+#[cfg(feature = "serde")]
+mod serde;
 #[cfg(feature = "tokio")]
 mod spawn;
 #[cfg(all(feature = "tracing", feature = "metrics"))]
