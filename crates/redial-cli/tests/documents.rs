@@ -1,6 +1,8 @@
 //! Every command that a document shows is run, and prints what the document says; so are the tables
 //! and the pictures in it. To write down what it prints now:
 //! `TRYCMD=overwrite cargo test -p redial-cli --test documents`.
+//!
+//! A program of its own, because it changes the current directory of its process.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,8 @@
 //! Real proposers, over sockets and with the library's timers, commit as often as simulated ones.
 //!
 //! Real time is what it tests, on whatever machine: the round trip is so long that timers which are
-//! late, as they are beside a build, change little.
+//! late, as they are beside a build, change little. A program of its own, so that the other tests do not keep the
+//! machine busy beside it.
 
 #[path = "../examples/real_proposers/acceptor.rs"]
 mod acceptor;

@@ -1,4 +1,6 @@
 //! What works without the feature `tokio`: everything, once the call has a clock.
+//!
+//! A program of its own, because the other tests need the feature.
 
 use std::time::Duration;
 

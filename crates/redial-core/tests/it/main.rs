@@ -5,6 +5,7 @@ mod budget;
 mod cases;
 mod clause_diagnostics;
 mod clause_fuzz;
+mod cost;
 mod decisions;
 mod distribution;
 mod exhaustive;

@@ -1,6 +1,8 @@
-//! Every notation, text in and text out.
+//! Every notation, text in and text out; and the rules for commands. One program: one to link instead of five.
 
+mod convert;
 mod dice;
+mod explain;
 mod file;
 mod fixes;
 mod format;
@@ -13,6 +15,8 @@ mod plan;
 mod random;
 mod retry_config;
 mod retry_policy;
+mod rules;
+mod schema;
 mod script;
 mod seeds;
 mod shown;
