@@ -161,15 +161,16 @@ impl Backoff {
         }
     }
 
-    const fn with_factor(mut self, decimal: Decimal, written: f64) -> Self {
+    const fn with_factor(self, decimal: Decimal, written: f64) -> Self {
+        let mut backoff = self;
         let in_range = Decimal::ONE.at_most(decimal);
-        match self.source.kind() {
-            _ if !in_range => self.or_invalid(Mistake::Factor(written.to_bits())),
+        match backoff.source.kind() {
+            _ if !in_range => backoff.or_invalid(Mistake::Factor(written.to_bits())),
             Kind::Exponential { initial, .. } => {
-                self.source = Source::new(Kind::Exponential { initial, factor: decimal });
-                self.with_ready()
+                backoff.source = Source::new(Kind::Exponential { initial, factor: decimal });
+                backoff.with_ready()
             }
-            _ => self.or_invalid(Mistake::FactorWithoutExponential(written.to_bits())),
+            _ => backoff.or_invalid(Mistake::FactorWithoutExponential(written.to_bits())),
         }
     }
 
@@ -247,15 +248,16 @@ impl Backoff {
     }
 
     /// After the source has changed.
-    const fn with_ready(mut self) -> Self {
-        self.ready = Ready::of(&self.source);
-        let modifiers = self.chain.as_slice();
+    const fn with_ready(self) -> Self {
+        let mut backoff = self;
+        backoff.ready = Ready::of(&backoff.source);
+        let modifiers = backoff.chain.as_slice();
         let mut i = 0;
         while i < modifiers.len() {
-            self.ready = self.ready.with(modifiers[i]);
+            backoff.ready = backoff.ready.with(modifiers[i]);
             i += 1;
         }
-        self
+        backoff
     }
 
     /// Delay `n` where nothing is drawn by the source: the value that enters the chain.
@@ -514,34 +516,36 @@ impl<S> Backoff<S> {
         }
     }
 
-    pub(crate) const fn with(mut self, modifier: Modifier) -> Self {
-        if let Some((min, max)) = self.chain.contradicts(modifier) {
-            return self.or_invalid(Mistake::MinAboveMax(min, max));
+    pub(crate) const fn with(self, modifier: Modifier) -> Self {
+        let mut backoff = self;
+        if let Some((min, max)) = backoff.chain.contradicts(modifier) {
+            return backoff.or_invalid(Mistake::MinAboveMax(min, max));
         }
-        match self.chain.with(modifier) {
+        match backoff.chain.with(modifier) {
             Some(chain) => {
-                self.chain = chain;
-                self.caps.first_max = chain.first_max();
-                if self.caps.first_max.is_some() {
-                    self.caps.unwritten = u64::MAX;
+                backoff.chain = chain;
+                backoff.caps.first_max = chain.first_max();
+                if backoff.caps.first_max.is_some() {
+                    backoff.caps.unwritten = u64::MAX;
                 }
                 if let [Modifier::Max(max), ..] = chain.as_slice() {
-                    self.caps.leading = *max;
+                    backoff.caps.leading = *max;
                 }
-                self.ready = self.ready.with(modifier);
-                self.instant = self.instant && matches!(modifier, Modifier::Max(_));
-                self
+                backoff.ready = backoff.ready.with(modifier);
+                backoff.instant = backoff.instant && matches!(modifier, Modifier::Max(_));
+                backoff
             }
-            None => self.or_invalid(Mistake::ChainTooLong),
+            None => backoff.or_invalid(Mistake::ChainTooLong),
         }
     }
 
     /// Remembers the first mistake of the chain.
-    const fn or_invalid(mut self, mistake: Mistake) -> Self {
-        if self.invalid.is_none() {
-            self.invalid = Some(Invalid(mistake));
+    const fn or_invalid(self, mistake: Mistake) -> Self {
+        let mut backoff = self;
+        if backoff.invalid.is_none() {
+            backoff.invalid = Some(Invalid(mistake));
         }
-        self
+        backoff
     }
 
     #[inline]

@@ -71,9 +71,8 @@ impl BreakerBuilder {
     /// breaker.admit(|| Time::ZERO).expect("closed").failed(Time::ZERO);
     /// assert!(matches!(breaker.state(Time::ZERO), BreakerState::Open { .. }));
     /// ```
-    pub const fn failures(mut self, failures: u32) -> Self {
-        self.failures = failures;
-        self
+    pub const fn failures(self, failures: u32) -> Self {
+        Self { failures, ..self }
     }
 
     /// How long it stays open, to the microsecond, four years at most. 30 s unless set.
@@ -84,9 +83,8 @@ impl BreakerBuilder {
     /// let breaker = Breaker::builder().recovery(Duration::from_secs(5)).build();
     /// # let _ = breaker;
     /// ```
-    pub const fn recovery(mut self, recovery: Duration) -> Self {
-        self.recovery = recovery;
-        self
+    pub const fn recovery(self, recovery: Duration) -> Self {
+        Self { recovery, ..self }
     }
 
     /// How many probes a half-open breaker admits, all of which must succeed to close it. 1 unless
@@ -97,9 +95,8 @@ impl BreakerBuilder {
     /// let breaker = Breaker::builder().probes(3).build();
     /// # let _ = breaker;
     /// ```
-    pub const fn probes(mut self, probes: u32) -> Self {
-        self.probes = probes;
-        self
+    pub const fn probes(self, probes: u32) -> Self {
+        Self { probes, ..self }
     }
 
     /// The breaker, closed.

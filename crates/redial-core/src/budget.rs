@@ -89,9 +89,9 @@ impl BudgetBuilder {
     /// use redial_core::Budget;
     /// assert_eq!(Budget::builder().capacity(5.0).build().tokens(), 5.0);
     /// ```
-    pub const fn capacity(mut self, tokens: f64) -> Self {
-        self.capacity = self.billionths("budget capacity", tokens);
-        self
+    pub const fn capacity(self, tokens: f64) -> Self {
+        let (capacity, invalid) = self.billionths("budget capacity", tokens);
+        Self { capacity, invalid, ..self }
     }
 
     /// How many tokens a call adds when it starts: 0.2, which is the default, allows one retry to
@@ -104,9 +104,9 @@ impl BudgetBuilder {
     /// budget.deposit();
     /// assert_eq!(budget.tokens(), 99.25);
     /// ```
-    pub const fn deposit(mut self, tokens: f64) -> Self {
-        self.deposit = self.billionths("budget deposit", tokens);
-        self
+    pub const fn deposit(self, tokens: f64) -> Self {
+        let (deposit, invalid) = self.billionths("budget deposit", tokens);
+        Self { deposit, invalid, ..self }
     }
 
     /// How many tokens a retry takes. 1 unless set.
@@ -117,9 +117,9 @@ impl BudgetBuilder {
     /// assert!(budget.withdraw(Time::ZERO));
     /// assert_eq!(budget.tokens(), 86.0);
     /// ```
-    pub const fn cost(mut self, tokens: f64) -> Self {
-        self.cost = self.billionths("budget cost", tokens);
-        self
+    pub const fn cost(self, tokens: f64) -> Self {
+        let (cost, invalid) = self.billionths("budget cost", tokens);
+        Self { cost, invalid, ..self }
     }
 
     /// How many tokens come with each second, whatever the calls do. 10 unless set.
@@ -133,9 +133,9 @@ impl BudgetBuilder {
     /// assert!(!budget.withdraw(Time::ZERO.after(Duration::from_millis(499))));
     /// assert!(budget.withdraw(Time::ZERO.after(Duration::from_millis(500))));
     /// ```
-    pub const fn floor_per_second(mut self, tokens: f64) -> Self {
-        self.floor_per_second = self.billionths("budget floor per second", tokens);
-        self
+    pub const fn floor_per_second(self, tokens: f64) -> Self {
+        let (floor_per_second, invalid) = self.billionths("budget floor per second", tokens);
+        Self { floor_per_second, invalid, ..self }
     }
 
     /// The budget, full.
@@ -236,16 +236,15 @@ impl BudgetBuilder {
         }
     }
 
-    const fn billionths(&mut self, option: &'static str, tokens: f64) -> u64 {
-        match Decimal::from_float(tokens) {
+    /// An amount as it is counted, and the first mistake so far.
+    const fn billionths(&self, option: &'static str, tokens: f64) -> (u64, Option<Invalid>) {
+        match (Decimal::from_float(tokens), self.invalid) {
             // Less than a billionth would become nothing, which is another thing.
-            Some(amount) if amount.billionths() > 0 || tokens == 0.0 => amount.billionths(),
-            _ => {
-                if self.invalid.is_none() {
-                    self.invalid = Some(Invalid(Mistake::Amount(option, tokens.to_bits())));
-                }
-                0
+            (Some(amount), invalid) if amount.billionths() > 0 || tokens == 0.0 => {
+                (amount.billionths(), invalid)
             }
+            (_, None) => (0, Some(Invalid(Mistake::Amount(option, tokens.to_bits())))),
+            (_, invalid) => (0, invalid),
         }
     }
 }

@@ -175,9 +175,8 @@ impl<'b> Limits<'b> {
     /// let decision = call.failed_under(&limits, || late, || Verdict::Retry, &mut || 0);
     /// assert_eq!(decision, Decision::Stop(Stop::Deadline));
     /// ```
-    pub const fn within(mut self, within: Duration) -> Self {
-        self.within = nanos(within);
-        self
+    pub const fn within(self, within: Duration) -> Self {
+        Self { within: nanos(within), ..self }
     }
 
     /// The sum of all waits stays within this.
@@ -191,9 +190,8 @@ impl<'b> Limits<'b> {
     /// let decision = call.failed_under(&limits, || Time::ZERO, || Verdict::Retry, &mut || u64::MAX);
     /// assert_eq!(decision, Decision::Stop(Stop::WaitBudget));
     /// ```
-    pub const fn wait_budget(mut self, wait_budget: Duration) -> Self {
-        self.wait_budget = nanos(wait_budget);
-        self
+    pub const fn wait_budget(self, wait_budget: Duration) -> Self {
+        Self { wait_budget: nanos(wait_budget), ..self }
     }
 
     /// A dictated delay above this stops the call instead of being obeyed.
@@ -203,9 +201,8 @@ impl<'b> Limits<'b> {
     /// let limits = redial_core::Limits::new().max_retry_after(Duration::from_secs(3));
     /// assert_eq!(limits.retry_after_max(), Duration::from_secs(3));
     /// ```
-    pub const fn max_retry_after(mut self, retry_after_max: Duration) -> Self {
-        self.retry_after_max = nanos(retry_after_max);
-        self
+    pub const fn max_retry_after(self, retry_after_max: Duration) -> Self {
+        Self { retry_after_max: nanos(retry_after_max), ..self }
     }
 
     /// Each retry is paid for from `budget`, before its wait.

@@ -79,13 +79,13 @@ impl Chain {
     }
 
     /// The chain with `modifier` at its end, unless it is full.
-    pub(crate) const fn with(mut self, modifier: Modifier) -> Option<Self> {
+    pub(crate) const fn with(self, modifier: Modifier) -> Option<Self> {
         if self.length == CHAIN_MAX {
             return None;
         }
-        self.modifiers[self.length] = modifier;
-        self.length += 1;
-        Some(self)
+        let mut modifiers = self.modifiers;
+        modifiers[self.length] = modifier;
+        Some(Self { modifiers, length: self.length + 1 })
     }
 
     /// The bound that the new one contradicts: a `min` above a `max` with no jitter in between,

@@ -127,11 +127,12 @@ impl<S> Policy<S> {
         self.within_nanoseconds(nanos(within))
     }
 
-    const fn within_nanoseconds(mut self, within: u64) -> Self {
-        self.within = within;
-        let instant = self.backoff.is_instant() && within == NO_LIMIT;
-        self.instant_retries = if instant { self.retries } else { 0 };
-        self
+    const fn within_nanoseconds(self, within: u64) -> Self {
+        let mut policy = self;
+        policy.within = within;
+        let instant = policy.backoff.is_instant() && within == NO_LIMIT;
+        policy.instant_retries = if instant { policy.retries } else { 0 };
+        policy
     }
 
     /// The sum of all waits stays within this.
@@ -142,9 +143,10 @@ impl<S> Policy<S> {
     /// let policy = Policy::DEFAULT.wait_budget(Duration::from_secs(5));
     /// assert_eq!(policy.wait_limit(), Some(Duration::from_secs(5)));
     /// ```
-    pub const fn wait_budget(mut self, wait_budget: Duration) -> Self {
-        self.wait_budget = nanos(wait_budget);
-        self
+    pub const fn wait_budget(self, wait_budget: Duration) -> Self {
+        let mut policy = self;
+        policy.wait_budget = nanos(wait_budget);
+        policy
     }
 
     /// How many executions in all, at most; `None` where they are unlimited.

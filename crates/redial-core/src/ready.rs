@@ -43,27 +43,29 @@ impl Ready {
     }
 
     /// With one more modifier behind.
-    pub(crate) const fn with(mut self, modifier: Modifier) -> Self {
-        match (self.then, modifier) {
-            (Then::Nothing, Modifier::Max(max)) => return self.capped(max),
-            (Then::Nothing, Modifier::Full) => self.then = Then::FullJitter,
-            _ => self.then = Then::More,
+    pub(crate) const fn with(self, modifier: Modifier) -> Self {
+        let mut ready = self;
+        match (ready.then, modifier) {
+            (Then::Nothing, Modifier::Max(max)) => return ready.capped(max),
+            (Then::Nothing, Modifier::Full) => ready.then = Then::FullJitter,
+            _ => ready.then = Then::More,
         }
-        self
+        ready
     }
 
-    const fn capped(mut self, max: u64) -> Self {
+    const fn capped(self, max: u64) -> Self {
+        let mut ready = self;
         let mut n = 0;
         while n < READY {
-            if self.delays[n] > max {
-                self.delays[n] = max;
+            if ready.delays[n] > max {
+                ready.delays[n] = max;
             }
             n += 1;
         }
-        if max < self.cap {
-            self.cap = max;
+        if max < ready.cap {
+            ready.cap = max;
         }
-        self
+        ready
     }
 
     /// How many of `retries` wait for [`at`](Self::at), fully jittered. What fills the table does

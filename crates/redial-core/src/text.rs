@@ -30,47 +30,50 @@ impl<const N: usize> Text<N> {
     }
 
     /// The bytes `from..to` of `text`, which are taken to be at the boundaries of characters.
-    pub(crate) const fn slice(mut self, text: &str, from: usize, to: usize) -> Self {
+    pub(crate) const fn slice(self, text: &str, from: usize, to: usize) -> Self {
+        let mut written = self;
         let bytes = text.as_bytes();
         let mut at = from;
-        while at < to && !self.full {
+        while at < to && !written.full {
             let width = character_width(bytes[at]);
-            if self.length + width > N || at + width > to {
-                self.full = true;
+            if written.length + width > N || at + width > to {
+                written.full = true;
                 break;
             }
             let mut i = 0;
             while i < width {
-                self.bytes[self.length] = printable(bytes[at + i]);
-                self.length += 1;
+                written.bytes[written.length] = printable(bytes[at + i]);
+                written.length += 1;
                 i += 1;
             }
             at += width;
         }
-        self
+        written
     }
 
     /// A kebab-case name as an identifier: `many_retries`.
-    pub(crate) const fn identifier(mut self, name: &str) -> Self {
+    pub(crate) const fn identifier(self, name: &str) -> Self {
+        let mut text = self;
         let mut at = 0;
         while at < name.len() {
-            self = if name.as_bytes()[at] == b'-' {
-                self.str("_")
+            text = if name.as_bytes()[at] == b'-' {
+                text.str("_")
             } else {
-                self.slice(name, at, at + 1)
+                text.slice(name, at, at + 1)
             };
             at += 1;
         }
-        self
+        text
     }
 
-    pub(crate) const fn repeat(mut self, character: &str, times: usize) -> Self {
+    pub(crate) const fn repeat(self, character: &str, times: usize) -> Self {
+        let mut text = self;
         let mut i = 0;
         while i < times {
-            self = self.str(character);
+            text = text.str(character);
             i += 1;
         }
-        self
+        text
     }
 
     pub(crate) const fn number(self, number: u128) -> Self {
@@ -93,17 +96,18 @@ impl<const N: usize> Text<N> {
     }
 
     /// In hexadecimal digits, four at least, as code points are written.
-    pub(crate) const fn hex(mut self, number: u64) -> Self {
+    pub(crate) const fn hex(self, number: u64) -> Self {
+        let mut text = self;
         const DIGITS: &str = "0123456789ABCDEF";
         let mut place = 16;
         while place > 0 {
             place -= 1;
             let digit = (number >> (4 * place) & 0xf) as usize;
             if place < 4 || number >> (4 * place) > 0 {
-                self = self.slice(DIGITS, digit, digit + 1);
+                text = text.slice(DIGITS, digit, digit + 1);
             }
         }
-        self
+        text
     }
 
     /// A duration in the largest unit that leaves a whole number.
@@ -118,21 +122,22 @@ impl<const N: usize> Text<N> {
         self.number((nanos / UNITS[i].1) as u128).str(UNITS[i].0)
     }
 
-    pub(crate) const fn decimal(mut self, decimal: Decimal) -> Self {
+    pub(crate) const fn decimal(self, decimal: Decimal) -> Self {
+        let mut text = self;
         let billionths = decimal.billionths();
-        self = self.number((billionths / BILLION) as u128);
+        text = text.number((billionths / BILLION) as u128);
         let mut fraction = billionths % BILLION;
         if fraction == 0 {
-            return self;
+            return text;
         }
-        self = self.str(".");
+        text = text.str(".");
         let mut place = BILLION / 10;
         while fraction > 0 {
-            self = self.number((fraction / place) as u128);
+            text = text.number((fraction / place) as u128);
             fraction %= place;
             place /= 10;
         }
-        self
+        text
     }
 
     /// A fraction as a percentage: 0.125 is `12.5%`.

@@ -58,16 +58,14 @@ impl Plan {
 
     /// With attempts that may take this long each.
     #[must_use]
-    pub const fn timeout(mut self, timeout: Option<Duration>) -> Self {
-        self.timeout = timeout;
-        self
+    pub const fn timeout(self, timeout: Option<Duration>) -> Self {
+        Self { timeout, ..self }
     }
 
     /// With the delays that a call with this seed sleeps.
     #[must_use]
-    pub const fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
+    pub const fn seed(self, seed: u64) -> Self {
+        Self { seed: Some(seed), ..self }
     }
 
     /// The policy.

@@ -98,33 +98,28 @@ impl RetryPolicy {
     }
 
     /// How many executions in all, at most.
-    pub const fn max_attempts(mut self, attempts: u32) -> Self {
-        self.max_attempts = attempts;
-        self
+    pub const fn max_attempts(self, attempts: u32) -> Self {
+        Self { max_attempts: attempts, ..self }
     }
 
     /// How delays grow.
-    pub const fn backoff(mut self, strategy: BackoffStrategy) -> Self {
-        self.backoff = strategy;
-        self
+    pub const fn backoff(self, strategy: BackoffStrategy) -> Self {
+        Self { backoff: strategy, ..self }
     }
 
     /// The first delay, in milliseconds.
-    pub const fn base_delay(mut self, milliseconds: u64) -> Self {
-        self.base_delay_ms = milliseconds;
-        self
+    pub const fn base_delay(self, milliseconds: u64) -> Self {
+        Self { base_delay_ms: milliseconds, ..self }
     }
 
     /// The longest delay, in milliseconds.
-    pub const fn max_delay(mut self, milliseconds: u64) -> Self {
-        self.max_delay_ms = milliseconds;
-        self
+    pub const fn max_delay(self, milliseconds: u64) -> Self {
+        Self { max_delay_ms: milliseconds, ..self }
     }
 
     /// Whether each delay is multiplied by something from 0.5 to 1.5.
-    pub const fn jitter(mut self, jitter: bool) -> Self {
-        self.jitter = jitter;
-        self
+    pub const fn jitter(self, jitter: bool) -> Self {
+        Self { jitter, ..self }
     }
 
     /// The policy; refuses zero attempts, in a constant by not compiling.

@@ -179,9 +179,8 @@ impl Contention {
     /// assert_eq!(far.run(&Policy::DEFAULT)?.results().unwrap().time_ms.mean, 400.0);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn latency(mut self, latency: Latency) -> Self {
-        self.latency = latency;
-        self
+    pub const fn latency(self, latency: Latency) -> Self {
+        Self { latency, ..self }
     }
 
     /// Clients start anywhere from zero to this, instead of all at once.
@@ -192,9 +191,8 @@ impl Contention {
     /// assert!(apart.run(&Policy::DEFAULT)?.results().unwrap().committed.mean > 0.95);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn start_spread(mut self, spread: Duration) -> Self {
-        self.start_spread = spread;
-        self
+    pub const fn start_spread(self, spread: Duration) -> Self {
+        Self { start_spread: spread, ..self }
     }
 
     /// How clients of [`ballot`](Self::ballot) learn which epoch is open; nothing to the others.
@@ -211,9 +209,8 @@ impl Contention {
     /// assert!(refused.results().unwrap().committed.mean < 0.9);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn learning(mut self, learning: Learning) -> Self {
-        self.learning = learning;
-        self
+    pub const fn learning(self, learning: Learning) -> Self {
+        Self { learning, ..self }
     }
 
     experiment_settings!("Contention::occ(5)");

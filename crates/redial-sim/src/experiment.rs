@@ -130,9 +130,8 @@ macro_rules! experiment_settings {
         /// assert_eq!(none.to_string(), "trials: 0 is out of range; use 1 to 1000000");
         /// # Ok::<(), redial_sim::Invalid>(())
         /// ```
-        pub const fn trials(mut self, trials: u32) -> Self {
-            self.experiment.trials = trials;
-            self
+        pub const fn trials(self, trials: u32) -> Self {
+            Self { experiment: crate::experiment::Experiment { trials, ..self.experiment }, ..self }
         }
 
         /// How many threads share the trials, one unless set. It changes nothing but the time it
@@ -146,9 +145,11 @@ macro_rules! experiment_settings {
         /// assert_eq!(one.digest(), two.digest());
         /// # Ok::<(), redial_sim::Invalid>(())
         /// ```
-        pub const fn threads(mut self, threads: u32) -> Self {
-            self.experiment.threads = threads;
-            self
+        pub const fn threads(self, threads: u32) -> Self {
+            Self {
+                experiment: crate::experiment::Experiment { threads, ..self.experiment },
+                ..self
+            }
         }
 
         /// The seed of all random numbers, 1 unless set.
@@ -161,9 +162,8 @@ macro_rules! experiment_settings {
         /// assert_ne!(one.digest(), other.digest());
         /// # Ok::<(), redial_sim::Invalid>(())
         /// ```
-        pub const fn seed(mut self, seed: u64) -> Self {
-            self.experiment.seed = seed;
-            self
+        pub const fn seed(self, seed: u64) -> Self {
+            Self { experiment: crate::experiment::Experiment { seed, ..self.experiment }, ..self }
         }
 
         /// How far each trial may go. A tick is a nanosecond.
@@ -175,9 +175,8 @@ macro_rules! experiment_settings {
         /// assert_eq!(run.results().unwrap_err().bound, engine::Ended::Events);
         /// # Ok::<(), redial_sim::Invalid>(())
         /// ```
-        pub const fn bounds(mut self, bounds: crate::engine::Bounds) -> Self {
-            self.experiment.bounds = bounds;
-            self
+        pub const fn bounds(self, bounds: crate::engine::Bounds) -> Self {
+            Self { experiment: crate::experiment::Experiment { bounds, ..self.experiment }, ..self }
         }
 
         /// Who looks at a run while it runs, and may stop it.
@@ -189,9 +188,8 @@ macro_rules! experiment_settings {
         /// assert_eq!(WATCH.trials(), 3);
         /// # Ok::<(), redial_sim::Invalid>(())
         /// ```
-        pub const fn watch(mut self, watch: &'static crate::watch::Watch) -> Self {
-            self.experiment.watch = watch;
-            self
+        pub const fn watch(self, watch: &'static crate::watch::Watch) -> Self {
+            Self { experiment: crate::experiment::Experiment { watch, ..self.experiment }, ..self }
         }
 
         /// Runs all trials under `policy`, also one with a schedule of your own. It decides through

@@ -90,9 +90,8 @@ impl Layers {
     /// assert!(results.amplification.mean < 1.12);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn errors(mut self, errors: f64) -> Self {
-        self.errors = errors;
-        self
+    pub const fn errors(self, errors: f64) -> Self {
+        Self { errors, ..self }
     }
 
     /// How long an attempt at the bottom takes, whether it fails or not.
@@ -103,9 +102,8 @@ impl Layers {
     /// assert_eq!(slow.run(&Policy::DEFAULT)?.results().unwrap().time_ms.mean, 70.0);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn attempt_time(mut self, attempt_time: Duration) -> Self {
-        self.attempt_time = attempt_time;
-        self
+    pub const fn attempt_time(self, attempt_time: Duration) -> Self {
+        Self { attempt_time, ..self }
     }
 
     /// A retry budget for each layer, a token bucket that all calls of the layer share. A call
@@ -121,9 +119,8 @@ impl Layers {
     /// assert!((results.amplification.mean - 1.331).abs() < 0.05); // instead of 27
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn budget(mut self, budget: Option<BudgetBuilder>) -> Self {
-        self.budget = budget;
-        self
+    pub const fn budget(self, budget: Option<BudgetBuilder>) -> Self {
+        Self { budget, ..self }
     }
 
     /// How many calls there are at the top.
@@ -134,9 +131,8 @@ impl Layers {
     /// assert_eq!(run.trials()[0].attempts, 63);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn calls(mut self, calls: u32) -> Self {
-        self.calls = calls;
-        self
+    pub const fn calls(self, calls: u32) -> Self {
+        Self { calls, ..self }
     }
 
     /// How long after one call at the top the next starts. It matters to a budget, which gets a
@@ -151,9 +147,8 @@ impl Layers {
     /// assert_eq!(idle.run(&Policy::DEFAULT)?.results().unwrap().amplification.mean, 3.0);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn every(mut self, every: Duration) -> Self {
-        self.every = every;
-        self
+    pub const fn every(self, every: Duration) -> Self {
+        Self { every, ..self }
     }
 
     experiment_settings!("Layers::new(2).calls(50)");

@@ -154,9 +154,8 @@ impl Outage {
     /// assert_eq!(results.amplification.mean, 1.0); // all wait for the end of the outage
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
+    pub const fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
     }
 
     /// How long a request and its answer are on their way, together; nothing unless set.
@@ -168,9 +167,8 @@ impl Outage {
     /// assert_eq!(results.late_goodput.mean, 0.0); // every answer comes too late
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn round_trip(mut self, round_trip: Duration) -> Self {
-        self.round_trip = round_trip;
-        self
+    pub const fn round_trip(self, round_trip: Duration) -> Self {
+        Self { round_trip, ..self }
     }
 
     /// The share of the requests that are served and fail all the same, each on its own; none
@@ -183,9 +181,8 @@ impl Outage {
     /// assert!((results.succeeded.before.unwrap().mean - 0.999).abs() < 0.001); // 1 − 0.1³
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn errors(mut self, share: f64) -> Self {
-        self.errors = share;
-        self
+    pub const fn errors(self, share: f64) -> Self {
+        Self { errors: share, ..self }
     }
 
     /// How long it goes well before the outage; ten seconds unless set.
@@ -197,9 +194,8 @@ impl Outage {
     /// assert_eq!(results.succeeded.before, None); // there were no calls
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn before(mut self, before: Duration) -> Self {
-        self.before = before;
-        self
+    pub const fn before(self, before: Duration) -> Self {
+        Self { before, ..self }
     }
 
     /// How long the outage lasts; ten seconds unless set.
@@ -211,9 +207,8 @@ impl Outage {
     /// assert_eq!(results.recovery_s.unwrap().mean, 0.0);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn down(mut self, down: Duration) -> Self {
-        self.down = down;
-        self
+    pub const fn down(self, down: Duration) -> Self {
+        Self { down, ..self }
     }
 
     /// How long the trial goes on after the outage; five minutes unless set. A service that takes
@@ -225,9 +220,8 @@ impl Outage {
     /// assert!(short.run(&Policy::DEFAULT)?.trials()[0].nanos < 50_000_000_000);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn after(mut self, after: Duration) -> Self {
-        self.after = after;
-        self
+    pub const fn after(self, after: Duration) -> Self {
+        Self { after, ..self }
     }
 
     /// The length of the windows in which attempts are counted; a second unless set. The service
@@ -240,9 +234,8 @@ impl Outage {
     /// assert_eq!(results.timeline.load.len(), 3200);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn window(mut self, window: Duration) -> Self {
-        self.window = window;
-        self
+    pub const fn window(self, window: Duration) -> Self {
+        Self { window, ..self }
     }
 
     /// The share of the capacity that is left during the outage; none unless set.
@@ -254,9 +247,8 @@ impl Outage {
     /// assert_eq!(results.succeeded.during.unwrap().mean, 1.0);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn remaining(mut self, share: f64) -> Self {
-        self.remaining = share;
-        self
+    pub const fn remaining(self, share: f64) -> Self {
+        Self { remaining: share, ..self }
     }
 
     /// Whether what arrives during the outage is refused at once, instead of being held until there
@@ -269,9 +261,8 @@ impl Outage {
     /// assert!(results.last_failure_s.mean < 1.0); // there is nothing to be done first
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn refuses(mut self, refuses: bool) -> Self {
-        self.refuses = refuses;
-        self
+    pub const fn refuses(self, refuses: bool) -> Self {
+        Self { refuses, ..self }
     }
 
     /// How many requests the server holds at most, the one that it works on among them: the others
@@ -284,9 +275,8 @@ impl Outage {
     /// assert!(results.timeline.queue.iter().all(|held| *held <= 250.0));
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn queue(mut self, most: Option<u32>) -> Self {
-        self.queue = most;
-        self
+    pub const fn queue(self, most: Option<u32>) -> Self {
+        Self { queue: most, ..self }
     }
 
     /// How long the server works on a request: exponentially distributed unless set.
@@ -297,9 +287,8 @@ impl Outage {
     /// assert!(steady.run(&Policy::DEFAULT)?.results().is_ok());
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn service(mut self, service: Service) -> Self {
-        self.service = service;
-        self
+    pub const fn service(self, service: Service) -> Self {
+        Self { service, ..self }
     }
 
     /// How calls arrive: as a Poisson process unless set.
@@ -310,9 +299,8 @@ impl Outage {
     /// assert!(regular.run(&Policy::DEFAULT)?.results().is_ok());
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn arrivals(mut self, arrivals: Arrivals) -> Self {
-        self.arrivals = arrivals;
-        self
+    pub const fn arrivals(self, arrivals: Arrivals) -> Self {
+        Self { arrivals, ..self }
     }
 
     /// The retry budget that the calls of a process share; none unless set.
@@ -324,9 +312,8 @@ impl Outage {
     /// assert!(results.results().unwrap().amplification.mean < 1.1);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn budget(mut self, budget: Option<BudgetBuilder>) -> Self {
-        self.budget = budget;
-        self
+    pub const fn budget(self, budget: Option<BudgetBuilder>) -> Self {
+        Self { budget, ..self }
     }
 
     /// The circuit breaker that the calls of a process share; none unless set.
@@ -339,9 +326,8 @@ impl Outage {
     /// assert!(results.amplification_during.unwrap().mean < 0.3); // most never reach the server
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn breaker(mut self, breaker: Option<BreakerBuilder>) -> Self {
-        self.breaker = breaker;
-        self
+    pub const fn breaker(self, breaker: Option<BreakerBuilder>) -> Self {
+        Self { breaker, ..self }
     }
 
     /// How many processes make the calls, in turn, each with a budget and a breaker of its own; one
@@ -355,9 +341,8 @@ impl Outage {
     /// assert!(ten.against(&one).unwrap().amplification.mean > 0.04); // ten budgets, all full
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn processes(mut self, processes: u32) -> Self {
-        self.processes = processes;
-        self
+    pub const fn processes(self, processes: u32) -> Self {
+        Self { processes, ..self }
     }
 
     experiment_settings!("Outage::new(10.0, 20.0)");

@@ -92,9 +92,8 @@ impl Wave {
     /// assert_eq!(wide.results().unwrap().peak.mean, 100.0); // all of them
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn window(mut self, window: Duration) -> Self {
-        self.window = window;
-        self
+    pub const fn window(self, window: Duration) -> Self {
+        Self { window, ..self }
     }
 
     /// When a trial ends. A client whose next retry would be then or later counts as still trying:
@@ -109,9 +108,8 @@ impl Wave {
     /// assert_eq!(results.still_trying.mean, 1.0);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn until(mut self, until: Duration) -> Self {
-        self.until = until;
-        self
+    pub const fn until(self, until: Duration) -> Self {
+        Self { until, ..self }
     }
 
     /// The service comes back then, and a retry at that time or later succeeds. `None`, unless
@@ -126,9 +124,8 @@ impl Wave {
     /// assert_eq!(results.back_last_s.unwrap().mean, 4.0);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
-    pub const fn down(mut self, down: Option<Duration>) -> Self {
-        self.down = down;
-        self
+    pub const fn down(self, down: Option<Duration>) -> Self {
+        Self { down, ..self }
     }
 
     experiment_settings!("Wave::new(10)");

@@ -198,29 +198,24 @@ impl Diagnostic {
         matches!(self.kind, Kind::Syntax) && self.values.0 > 0
     }
 
-    pub(crate) const fn option(mut self, option: &'static str) -> Self {
-        self.option = option;
-        self
+    pub(crate) const fn option(self, option: &'static str) -> Self {
+        Self { option, ..self }
     }
 
-    pub(crate) const fn advice(mut self, advice: &'static str) -> Self {
-        self.advice = advice;
-        self
+    pub(crate) const fn advice(self, advice: &'static str) -> Self {
+        Self { advice, ..self }
     }
 
-    pub(crate) const fn meant(mut self, meant: &'static str) -> Self {
-        self.meant = meant;
-        self
+    pub(crate) const fn meant(self, meant: &'static str) -> Self {
+        Self { meant, ..self }
     }
 
-    pub(crate) const fn values(mut self, first: u64, second: u64) -> Self {
-        self.values = (first, second, self.values.2);
-        self
+    pub(crate) const fn values(self, first: u64, second: u64) -> Self {
+        Self { values: (first, second, self.values.2), ..self }
     }
 
-    pub(crate) const fn limit(mut self, limit: u64) -> Self {
-        self.values.2 = limit;
-        self
+    pub(crate) const fn limit(self, limit: u64) -> Self {
+        Self { values: (self.values.0, self.values.1, limit), ..self }
     }
 
     /// What kind of finding it is.
