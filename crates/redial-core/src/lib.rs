@@ -28,6 +28,7 @@
 
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(target_has_atomic = "64")]
 mod atomic;

@@ -27,6 +27,7 @@
 //! deeper than a policy file can need is refused.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // What `redial run` needs comes first: code that lies together is read from the disk together.
 mod clause;
@@ -81,3 +82,8 @@ pub use retry_policy::{BackoffStrategy, RetryPolicy};
 pub use rule_set::RuleSet;
 pub use rules::{Ending, Fate, Judgement, Rules, Stream};
 pub use watch::Watch;
+
+/// The examples of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -50,6 +50,7 @@
 //! waits for, and waits for every child of the process.
 
 #![cfg(unix)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backlog;
 mod clock;

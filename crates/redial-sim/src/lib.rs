@@ -50,6 +50,7 @@
 //! drawn that does not come from the seed. No run is without an end: see [`engine::Bounds`]. A run
 //! that reaches a bound has no results, only what it has seen so far: see [`Cut`].
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod chance;
 pub mod contention;
@@ -84,3 +85,8 @@ pub use crate::scenario::{Scenario, Trial};
 pub use crate::tune::Search;
 pub use crate::watch::Watch;
 pub use crate::wave::Wave;
+
+/// The examples of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -73,6 +73,7 @@
 #![cfg_attr(not(feature = "tokio"), doc = "")]
 #![cfg_attr(not(feature = "tokio"), doc = "[`tries`]: tries_on")]
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod blocking;
 mod clock;
@@ -107,7 +108,7 @@ pub use tokio::{TokioClock, TokioSleep};
 pub use tries::tries;
 pub use tries::{Tries, tries_on};
 
-/// The examples of the README, compiled.
+/// The examples of this crate's README, compiled.
 #[cfg(all(doctest, feature = "tokio"))]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;
