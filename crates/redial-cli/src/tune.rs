@@ -1,7 +1,7 @@
-//! `redial tune`: the policy that serves a scenario best, and what it gains against yours.
+//! `redial tune`: the best policy for a scenario, and what it gains against yours.
 
 use clap::ArgMatches;
-use redial_sim::tune::{Candidate as Tried, Effort, Found};
+use redial_sim::tune::{Candidate as Tried, Effort, Tuned};
 use redial_sim::{Invalid, Search};
 use serde_json::{Value as Json, json};
 
@@ -10,62 +10,64 @@ use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Style, Table};
 use crate::environment;
 use crate::output::Failure;
 use crate::simulate::assertion::Assertion;
-use crate::simulate::contention::Setting;
+use crate::simulate::candidate::Candidate;
+use crate::simulate::contention::ContentionSettings;
 use crate::simulate::file::Written;
-use crate::simulate::outcome::{Outcome, Unit, Value, amount};
+use crate::simulate::measure::{Measured, Unit, Value, amount};
 use crate::simulate::progress::{Watched, watched};
-use crate::simulate::scenario::{self, Kind, Ran, Scenario, Trials};
-use crate::simulate::study::Study;
-use crate::simulate::{Candidate, one_on_stdout, policies, say, written};
+use crate::simulate::report::SimulationReport;
+use crate::simulate::scenario::{self, Scenario, Trials};
+use crate::simulate::{check_files, finish, written};
 
-/// More crowds than these make a search slower and no better.
-const SEARCHED: usize = 5;
+/// More crowds make the search slower and no better.
+const CROWDS_MAX: usize = 5;
 
-/// Added to the seed for the last measurement, so that it meets other chance than the search did.
-const FRESH: u64 = 0x5eed;
+/// Added to the seed for the final measurement, so that it uses other random numbers than the
+/// search.
+const SEED_OFFSET: u64 = 0x5eed;
 
-/// The places of the two policies that are measured in the end.
+/// The indices of the two policies of the final measurement.
 const YOURS: usize = 0;
 const TUNED: usize = 1;
 
-/// A front of more policies than these is thinned out where it is printed.
-const SHOWN: usize = 12;
+/// A longer front is thinned out in the table.
+const FRONT_MAX: usize = 12;
 
 #[inline(never)]
 pub(crate) fn run(arguments: args::Tune, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     let Written { arguments, matches } =
         written(arguments, |arguments| &arguments.scenario, matches)?;
-    one_on_stdout(&arguments.output)?;
-    if arguments.scenario != Setting::NAME {
+    check_files(&arguments.output)?;
+    if arguments.scenario != ContentionSettings::NAME {
         return Err(Failure::Message(format!(
             "tune searches for contention alone, not for {}; redial simulate {} compares policies that you name",
             arguments.scenario, arguments.scenario,
         )));
     }
-    Kind::of::<Setting>().refuse_others(matches.as_ref())?;
-    let setting = Setting::new(&arguments.setting)?;
+    let settings: ContentionSettings = scenario::settings(&arguments.flags)?;
     let yours = yours(&arguments.policy, matches.as_ref())?;
-    let read = |text: &String| Assertion::read(text, &scenario::measures::<Setting>());
-    let assertions = arguments.assert.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let measures = scenario::measures::<ContentionSettings>();
+    let assertions = Assertion::read_all(&arguments.assert, &measures)?;
     let trials = Trials::new(&arguments.experiment, arguments.trials);
-    let search = search(&setting, &arguments, yours.as_ref(), &trials);
-    let yours = yours.unwrap_or_else(|| Candidate::new(Some("yours".into()), search.yours(), None));
+    let search = search(&settings, &arguments, yours.as_ref(), &trials);
+    let yours = yours.unwrap_or_else(|| Candidate::new(Some("yours".into()), &search.yours, None));
 
-    let count = trials.count_of(&setting.simulated(None, None, &trials));
-    let all = search.trials() + 2 * u64::from(count) * setting.clients.len() as u64;
+    let count = trials.count_of(&settings.simulated(None, None, &trials));
+    let all = search.trials() + 2 * u64::from(count) * settings.clients.len() as u64;
     let Watched { result, is_interrupted } = watched(all, arguments.output.progress, || {
         let found = search.run()?;
-        let fresh = Trials { seed: trials.seed.wrapping_add(FRESH), ..trials };
+        let fresh = Trials { seed: trials.seed.wrapping_add(SEED_OFFSET), ..trials };
         let tuned = Candidate::new(Some("tuned".into()), &found.winner.policy, yours.timeout);
-        let both = [yours.clone(), tuned];
-        let ran = scenario::run(&setting, &both, &fresh)?;
-        Ok((found, ran, both))
+        let report = scenario::run(&settings, vec![yours, tuned], &fresh)?;
+        Ok((found, report))
     });
-    let (found, ran, both) =
+    let (found, mut report) =
         result.map_err(|invalid: Invalid| Failure::Message(format!("--{invalid}")))?;
-    let mut study = study(&setting, &trials, &found, ran, both, is_interrupted);
-    study.answers = assertions.iter().map(|one| one.answer_of(&study.outcomes, TUNED)).collect();
-    say(&study, &arguments.output, is_interrupted)
+    report.scenario["seed"] = trials.seed.into();
+    describe(&mut report, &settings, &found, is_interrupted);
+    report.assertions =
+        assertions.iter().map(|one| one.check(&report.measured, Some(TUNED))).collect();
+    finish(&report, &arguments.output, is_interrupted)
 }
 
 /// The policy that was named, by a flag or by the environment, if one was.
@@ -74,7 +76,7 @@ fn yours(flags: &PolicyFlags, matches: Option<&ArgMatches>) -> Result<Option<Can
     if !is_named && flags.overlay().is_empty() && environment::base()?.is_none() {
         return Ok(None);
     }
-    let mut all = policies(flags, matches)?.into_iter();
+    let mut all = Candidate::all(flags, matches)?.into_iter();
     match (all.next(), all.next()) {
         (Some(only), None) => Ok(Some(only)),
         _ => {
@@ -84,17 +86,17 @@ fn yours(flags: &PolicyFlags, matches: Option<&ArgMatches>) -> Result<Option<Can
 }
 
 fn search(
-    setting: &Setting,
+    settings: &ContentionSettings,
     arguments: &args::Tune,
     yours: Option<&Candidate>,
     trials: &Trials,
 ) -> Search {
-    // The trials that were asked for are those of the last measurement, which is not the search's.
+    // `--trials` is about the final measurement, not about the search.
     let trials = Trials { count: None, ..*trials };
-    let scenario = trials.tried(setting.simulated(None, None, &trials), 1);
-    let mut search = Search::new(scenario, &searched(&setting.clients));
+    let scenario = trials.applied_to(settings.simulated(None, None, &trials), 1);
+    let mut search = Search::new(scenario, &searched(&settings.clients));
     if let Some(yours) = yours {
-        search = search.against(&yours.policy);
+        search = search.yours(&yours.policy);
     }
     if let Some(share) = arguments.commit {
         search = search.commits(share.0);
@@ -109,51 +111,42 @@ fn search(
 /// Some of the crowds, the smallest and the largest among them.
 fn searched(clients: &[u32]) -> Vec<u32> {
     let last = clients.len().saturating_sub(1);
-    if clients.len() <= SEARCHED {
+    if clients.len() <= CROWDS_MAX {
         return clients.to_vec();
     }
     // Closer together among the small ones, as equal factors would be.
-    let place = |step: usize| (last * step * step).div_ceil((SEARCHED - 1) * (SEARCHED - 1));
-    (0..SEARCHED).map(|step| clients[place(step)]).collect()
+    let place = |step: usize| (last * step * step).div_ceil((CROWDS_MAX - 1) * (CROWDS_MAX - 1));
+    (0..CROWDS_MAX).map(|step| clients[place(step)]).collect()
 }
 
-fn study(
-    setting: &Setting,
-    trials: &Trials,
-    found: &Found,
-    ran: Ran,
-    both: [Candidate; 2],
+/// Adds the search to the report of the final measurement.
+fn describe(
+    report: &mut SimulationReport,
+    settings: &ContentionSettings,
+    found: &Tuned,
     is_interrupted: bool,
-) -> Study {
-    let mut notes = vec![format!("{} policies were tried.", found.tried)];
-    if !found.is_complete || is_interrupted {
-        notes.insert(0, "Stopped by Ctrl-C: this is the best that is known.".into());
-    } else {
-        let count = ran.outcomes.first().map_or(0, |outcome| outcome.trials);
-        notes.push(format!(
+) {
+    report.notes = vec![format!("{} policies were tried.", found.tried)];
+    let is_complete = found.is_complete && !is_interrupted;
+    if is_complete {
+        let count = report.measured.first().map_or(0, |one| one.trials);
+        report.notes.push(format!(
             "Numbers above are of {count} trials for each crowd, with other random numbers than those of the search.",
         ));
+    } else {
+        report.notes.insert(0, "Stopped by Ctrl-C: this is the best that is known.".into());
     }
-    let tables = std::iter::once(front_table(found)).chain(ran.tables).collect();
-    let figures = std::iter::once(front_chart(found)).chain(ran.figures).collect();
-    Study {
-        title: format!("{}, tuned", setting.title()),
-        scenario: scenario::json(setting, trials),
-        more: vec![
-            ("winner", if found.tried == 0 { Json::Null } else { json(&found.winner) }),
-            ("yours", json(&found.yours)),
-            ("front", found.front.iter().map(json).collect()),
-            ("tried", found.tried.into()),
-            ("complete", (found.is_complete && !is_interrupted).into()),
-        ],
-        lead: lead(setting, found, &both[TUNED].named.clause, &ran.outcomes),
-        policies: both.into_iter().map(|candidate| candidate.named).collect(),
-        outcomes: ran.outcomes,
-        tables,
-        figures,
-        notes,
-        answers: Vec::new(),
-    }
+    report.title += ", tuned";
+    report.lead = lead(settings, found, report);
+    report.tables.insert(0, front_table(found));
+    report.figures.insert(0, front_chart(found));
+    report.more = vec![
+        ("winner", if found.tried == 0 { Json::Null } else { json(&found.winner) }),
+        ("yours", json(&found.yours)),
+        ("front", found.front.iter().map(json).collect()),
+        ("tried", found.tried.into()),
+        ("complete", is_complete.into()),
+    ];
 }
 
 /// The fields and their order are a promise.
@@ -166,45 +159,37 @@ fn json(tried: &Tried) -> Json {
     })
 }
 
-fn lead(setting: &Setting, found: &Found, clause: &str, outcomes: &[Outcome]) -> Vec<String> {
+fn lead(settings: &ContentionSettings, found: &Tuned, report: &SimulationReport) -> Vec<String> {
     if found.tried == 0 {
         return vec!["No policy was tried before it was stopped.".into()];
     }
-    let clause = clause.to_owned();
+    let clause = report.policies[TUNED].clause.clone();
     if found.winner.policy == found.yours.policy {
         return vec!["Nothing was found that is better than your policy.".into(), clause];
     }
-    let crowds = match (setting.clients.first(), setting.clients.last()) {
-        (Some(least), Some(most)) if least != most => format!("{least} to {most} clients"),
-        (Some(only), _) => format!("{only} clients"),
-        _ => String::new(),
-    };
-    let ratio = |key: &str| {
-        let number = |one: &Outcome| one.value(key).map_or(f64::NAN, Value::number);
-        let of =
-            |policy: usize| outcomes.iter().filter(move |one| one.policy == policy).map(number);
-        let ratios: Vec<_> = of(TUNED).zip(of(YOURS)).map(|(tuned, yours)| tuned / yours).collect();
-        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-        (least, ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+    let crowds = match settings.clients[..] {
+        [only] => format!("{only} clients"),
+        [least, .., most] => format!("{least} to {most} clients"),
+        [] => String::new(),
     };
     let mut lead = vec![format!("Best of {} policies for {crowds}:", found.tried), clause];
-    let is_measured = outcomes.iter().any(|one| one.values.is_ok());
-    // Work and time of clients that give up are worth nothing, so this comes before them.
-    if is_measured && ratio("committed") != (1.0, 1.0) {
-        let share = |policy: usize| {
-            let all = outcomes.iter().filter(|one| one.policy == policy);
-            // Where there is no end, nobody has succeeded by it.
-            let worst = all.map(|one| one.value("committed").map_or(0.0, Value::number));
-            amount(worst.fold(1.0, f64::min), 0.0, Unit::Share)
-        };
-        lead.push(format!(
-            "At worst {} of the clients succeed, where with yours {} do.",
-            share(TUNED),
-            share(YOURS),
-        ));
-    }
-    if is_measured {
-        let (calls, time) = (change(ratio("calls"), "calls"), change(ratio("time_ms"), "time"));
+    if report.measured.iter().any(|one| one.values.is_ok()) {
+        let ratios = |key| Ratios::of(&report.measured, key);
+        // Calls and time of clients that give up are worth nothing, so success comes before them.
+        if ratios("committed") != (Ratios { least: 1.0, most: 1.0 }) {
+            let worst = |policy| {
+                // Where trials were cut, nobody has succeeded.
+                let shares = values(&report.measured, policy, "committed", 0.0);
+                amount(shares.fold(1.0, f64::min), 0.0, Unit::Share)
+            };
+            lead.push(format!(
+                "At worst {} of the clients succeed, where with yours {} do.",
+                worst(TUNED),
+                worst(YOURS),
+            ));
+        }
+        let calls = ratios("calls").words("fewer", "calls");
+        let time = ratios("time_ms").words("less", "time");
         lead.push(format!("Against yours: {calls}, {time}."));
     }
     if !found.winner.meets_goal() {
@@ -213,34 +198,49 @@ fn lead(setting: &Setting, found: &Found, clause: &str, outcomes: &[Outcome]) ->
     lead
 }
 
-/// `18% to 23% fewer calls`
-fn change((least, most): (f64, f64), what: &str) -> String {
-    let fewer = if what == "calls" { "fewer" } else { "less" };
-    let percent = |ratio: f64| format!("{:.0}%", 100.0 * (1.0 - ratio).abs());
-    match (least, most) {
-        (least, most) if !(least.is_finite() && most.is_finite()) => {
-            format!("{what} that cannot be compared")
-        }
-        (least, most) if most <= 1.0 && percent(least) == percent(most) => {
-            format!("{} {fewer} {what}", percent(least))
-        }
-        (least, most) if most <= 1.0 => {
-            format!("{} to {} {fewer} {what}", percent(most), percent(least))
-        }
-        (least, most) if least >= 1.0 && percent(least) == percent(most) => {
-            format!("{} more {what}", percent(least))
-        }
-        (least, most) if least >= 1.0 => {
-            format!("{} to {} more {what}", percent(least), percent(most))
-        }
-        (least, most) => {
-            format!("from {} {fewer} to {} more {what}", percent(least), percent(most))
+/// The values of a policy with every crowd.
+fn values(measured: &[Measured], policy: usize, key: &str, cut: f64) -> impl Iterator<Item = f64> {
+    let its = measured.iter().filter(move |one| one.policy == policy);
+    its.map(move |one| one.value(key).map_or(cut, Value::number))
+}
+
+/// A measure of the tuned policy as a multiple of yours, over all crowds.
+#[derive(PartialEq)]
+struct Ratios {
+    least: f64,
+    most: f64,
+}
+
+impl Ratios {
+    fn of(measured: &[Measured], key: &str) -> Self {
+        let of = |policy| values(measured, policy, key, f64::NAN);
+        let ratios = || of(TUNED).zip(of(YOURS)).map(|(tuned, yours)| tuned / yours);
+        let least = ratios().fold(f64::INFINITY, f64::min);
+        Self { least, most: ratios().fold(f64::NEG_INFINITY, f64::max) }
+    }
+
+    /// `18% to 23% fewer calls`
+    fn words(&self, fewer: &str, what: &str) -> String {
+        let Self { least, most } = *self;
+        let percent = |ratio: f64| format!("{:.0}%", 100.0 * (1.0 - ratio).abs());
+        let (low, high) = (percent(least), percent(most));
+        let range = |from: &str, to: &str| match from == to {
+            true => from.to_owned(),
+            false => format!("{from} to {to}"),
+        };
+        match () {
+            () if !(least.is_finite() && most.is_finite()) => {
+                format!("{what} that cannot be compared")
+            }
+            () if most <= 1.0 => format!("{} {fewer} {what}", range(&high, &low)),
+            () if least >= 1.0 => format!("{} more {what}", range(&low, &high)),
+            () => format!("from {low} {fewer} to {high} more {what}"),
         }
     }
 }
 
-/// The policies that no other betters, from the fewest calls to the least time.
-fn front_table(found: &Found) -> Table {
+/// The Pareto front, from the fewest calls to the least time.
+fn front_table(found: &Tuned) -> Table {
     let row = |tried: &Tried| {
         let is = match () {
             () if tried.policy == found.winner.policy => "best",
@@ -255,7 +255,7 @@ fn front_table(found: &Found) -> Table {
             tried.policy.to_string(),
         ]
     };
-    let each = found.front.len().div_ceil(SHOWN).max(1);
+    let each = found.front.len().div_ceil(FRONT_MAX).max(1);
     let is_shown = |(place, tried): &(usize, &Tried)| {
         place.is_multiple_of(each) || tried.policy == found.winner.policy
     };
@@ -269,25 +269,23 @@ fn front_table(found: &Found) -> Table {
     )
 }
 
-fn front_chart(found: &Found) -> Figure {
+fn front_chart(found: &Tuned) -> Figure {
     let point = |tried: &Tried| Point::new(tried.calls, tried.time);
     let one = |name: &str, tried: &Tried| Series {
         name: name.into(),
         points: vec![point(tried)],
         style: Style::Dots,
     };
-    // Between two policies there is none: a line would be a promise.
+    // Dots, not a line: there is no policy between two of them.
     let front = Series {
         name: "the best that were found".into(),
         points: found.front.iter().map(point).collect(),
         style: Style::Dots,
     };
-    Figure::Chart(Chart {
-        title: "Work against time: the front".into(),
-        x: Axis { label: "calls, as a multiple of yours".into(), scale: Scale::Linear },
-        y: Axis { label: "time, as a multiple of yours".into(), scale: Scale::Linear },
-        series: vec![front, one("tuned", &found.winner), one("yours", &found.yours)],
-        levels: Vec::new(),
-        bands: Vec::new(),
-    })
+    Figure::Chart(Chart::new(
+        "Work against time: the front",
+        Axis::new("calls, as a multiple of yours", Scale::Linear),
+        Axis::new("time, as a multiple of yours", Scale::Linear),
+        vec![front, one("tuned", &found.winner), one("yours", &found.yours)],
+    ))
 }

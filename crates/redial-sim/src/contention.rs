@@ -21,7 +21,7 @@ use self::occ::Occ;
 use crate::chance::uniform;
 use crate::digest::Digest;
 use crate::engine::{self, Engine};
-use crate::experiment::{Experiment, experiment_settings};
+use crate::experiment::{Experiment, experiment_settings, setters};
 use crate::invalid::Invalid;
 use crate::run::Run;
 use crate::scenario::Scenario;
@@ -171,46 +171,42 @@ impl Contention {
         }
     }
 
-    /// How long messages take: one hop for `occ`, a round trip for the others.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Contention; use redial_sim::contention::Latency;
-    /// let far = Contention::occ(1).latency(Latency::millis(100, 0));
-    /// assert_eq!(far.run(&Policy::DEFAULT)?.results().unwrap().time_ms.mean, 400.0);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn latency(self, latency: Latency) -> Self {
-        Self { latency, ..self }
-    }
+    setters! {
+        /// How long messages take: one hop for `occ`, a round trip for the others.
+        ///
+        /// ```
+        /// # use redial_core::Policy; use redial_sim::Contention; use redial_sim::contention::Latency;
+        /// let far = Contention::occ(1).latency(Latency::millis(100, 0));
+        /// assert_eq!(far.run(&Policy::DEFAULT)?.results().unwrap().time_ms.mean, 400.0);
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        latency: Latency;
 
-    /// Clients start anywhere from zero to this, instead of all at once.
-    ///
-    /// ```
-    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Contention;
-    /// let apart = Contention::collision(2).start_spread(Duration::from_secs(3600)).trials(50);
-    /// assert!(apart.run(&Policy::DEFAULT)?.results().unwrap().committed.mean > 0.95);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn start_spread(self, spread: Duration) -> Self {
-        Self { start_spread: spread, ..self }
-    }
+        /// Clients start anywhere from zero to this, instead of all at once.
+        ///
+        /// ```
+        /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Contention;
+        /// let apart = Contention::collision(2).start_spread(Duration::from_secs(3600)).trials(50);
+        /// assert!(apart.run(&Policy::DEFAULT)?.results().unwrap().committed.mean > 0.95);
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        start_spread: Duration;
 
-    /// How clients of [`ballot`](Self::ballot) learn which epoch is open; nothing to the others.
-    ///
-    /// ```
-    /// use redial_core::Policy;
-    /// use redial_sim::Contention;
-    /// use redial_sim::contention::{Latency, Learning};
-    ///
-    /// let near = Contention::ballot(10).latency(Latency::millis(1, 0));
-    /// let told = near.run(&Policy::CONTENTION)?.results().unwrap();
-    /// let refused = near.learning(Learning::FromRefusals).run(&Policy::CONTENTION)?;
-    /// assert_eq!(told.committed.mean, 1.0);
-    /// assert!(refused.results().unwrap().committed.mean < 0.9);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn learning(self, learning: Learning) -> Self {
-        Self { learning, ..self }
+        /// How clients of [`ballot`](Self::ballot) learn which epoch is open; nothing to the others.
+        ///
+        /// ```
+        /// use redial_core::Policy;
+        /// use redial_sim::Contention;
+        /// use redial_sim::contention::{Latency, Learning};
+        ///
+        /// let near = Contention::ballot(10).latency(Latency::millis(1, 0));
+        /// let told = near.run(&Policy::CONTENTION)?.results().unwrap();
+        /// let refused = near.learning(Learning::FromRefusals).run(&Policy::CONTENTION)?;
+        /// assert_eq!(told.committed.mean, 1.0);
+        /// assert!(refused.results().unwrap().committed.mean < 0.9);
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        learning: Learning;
     }
 
     experiment_settings!("Contention::occ(5)");
@@ -245,8 +241,8 @@ impl Contention {
         let Tally { calls, attempts, committed, gave_up, last_known } = *model.tally();
         // A trial that was cut has got as far as its last event.
         let nanos = if run.ended.is_complete() { last_known } else { run.last_tick };
-        let (ended, clients, events) = (run.ended, self.clients, run.events);
-        Trial { ended, clients, calls, attempts, committed, gave_up, nanos, events, digest }
+        let (trace, clients) = (run.trace(digest), self.clients);
+        Trial { trace, clients, calls, attempts, committed, gave_up, nanos }
     }
 }
 

@@ -13,7 +13,9 @@ use std::collections::binary_heap::PeekMut;
 
 pub(crate) use self::open::{OpenEngine, OpenModel};
 
+use crate::digest::Digest;
 use crate::invalid::Invalid;
+use crate::scenario::Trace;
 use crate::watch::Watch;
 
 /// What is simulated: given what happens now, what happens next to the same client.
@@ -152,6 +154,12 @@ pub struct EngineRun {
     pub events: u64,
     /// When the last of them did.
     pub last_tick: u64,
+}
+
+impl EngineRun {
+    pub(crate) const fn trace(self, digest: Digest) -> Trace {
+        Trace { ended: self.ended, events: self.events, digest }
+    }
 }
 
 /// The events of one run after another, in memory that is allocated once.

@@ -104,17 +104,28 @@ impl Experiment {
                 return None;
             }
             let result = trial(workshop, index);
-            (result.ended() != Ended::Stopped).then(|| {
+            (result.trace().ended != Ended::Stopped).then(|| {
                 self.watch.count_trial();
                 result
             })
         };
-        let is_last =
-            |result: &Option<T>| result.as_ref().is_none_or(|result| !result.ended().is_complete());
+        let is_cut = |result: &T| !result.trace().ended.is_complete();
+        let is_last = |result: &Option<T>| result.as_ref().is_none_or(is_cut);
         let all = trials::run(self.trials, self.threads, workshop, watched, is_last);
         Ok(all.into_iter().flatten().collect())
     }
 }
+
+/// Methods that set a field and return the scenario: `name: Type;` after the documentation of each.
+macro_rules! setters {
+    ($($(#[$documentation:meta])* $name:ident: $type:ty;)*) => {$(
+        $(#[$documentation])*
+        pub const fn $name(self, $name: $type) -> Self {
+            Self { $name, ..self }
+        }
+    )*};
+}
+pub(crate) use setters;
 
 /// What every scenario has beside its own settings: those of its field `experiment`, and `run`, for
 /// which nobody has to import a trait. Each comes with an example for `$scenario`.

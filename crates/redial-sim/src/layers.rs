@@ -13,7 +13,7 @@ pub use self::results::{Comparison, Results, Trial};
 use self::stack::Stack;
 use crate::digest::Digest;
 use crate::engine::Engine;
-use crate::experiment::{Experiment, experiment_settings};
+use crate::experiment::{Experiment, experiment_settings, setters};
 use crate::invalid::Invalid;
 use crate::run::Run;
 use crate::scenario::Scenario;
@@ -82,73 +82,65 @@ impl Layers {
         }
     }
 
-    /// How likely an attempt at the bottom is to fail, from 0 to 1.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Layers;
-    /// let results = Layers::new(3).errors(0.1).run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert!(results.amplification.mean < 1.12);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn errors(self, errors: f64) -> Self {
-        Self { errors, ..self }
-    }
+    setters! {
+        /// How likely an attempt at the bottom is to fail, from 0 to 1.
+        ///
+        /// ```
+        /// # use redial_core::Policy; use redial_sim::Layers;
+        /// let results = Layers::new(3).errors(0.1).run(&Policy::DEFAULT)?.results().unwrap();
+        /// assert!(results.amplification.mean < 1.12);
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        errors: f64;
 
-    /// How long an attempt at the bottom takes, whether it fails or not.
-    ///
-    /// ```
-    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Layers;
-    /// let slow = Layers::new(1).errors(0.0).attempt_time(Duration::from_millis(70));
-    /// assert_eq!(slow.run(&Policy::DEFAULT)?.results().unwrap().time_ms.mean, 70.0);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn attempt_time(self, attempt_time: Duration) -> Self {
-        Self { attempt_time, ..self }
-    }
+        /// How long an attempt at the bottom takes, whether it fails or not.
+        ///
+        /// ```
+        /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Layers;
+        /// let slow = Layers::new(1).errors(0.0).attempt_time(Duration::from_millis(70));
+        /// assert_eq!(slow.run(&Policy::DEFAULT)?.results().unwrap().time_ms.mean, 70.0);
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        attempt_time: Duration;
 
-    /// A retry budget for each layer, a token bucket that all calls of the layer share. A call
-    /// deposits to it each time that it enters the layer. In a long outage a layer makes as many
-    /// retries as were deposited, so *k* layers that deposit *d* for each call and have no floor
-    /// amplify by (1 + *d*)ᵏ; by a little more until what the buckets held at first is spent, and
-    /// by a little less where they are too small for what is deposited during one attempt.
-    ///
-    /// ```
-    /// # use redial_core::{Budget, Policy}; use redial_sim::Layers;
-    /// let tenth = Budget::builder().capacity(10.0).deposit(0.1).floor_per_second(0.0);
-    /// let results = Layers::new(3).budget(Some(tenth)).run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert!((results.amplification.mean - 1.331).abs() < 0.05); // instead of 27
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn budget(self, budget: Option<BudgetBuilder>) -> Self {
-        Self { budget, ..self }
-    }
+        /// A retry budget for each layer, a token bucket that all calls of the layer share. A call
+        /// deposits to it each time that it enters the layer. In a long outage a layer makes as many
+        /// retries as were deposited, so *k* layers that deposit *d* for each call and have no floor
+        /// amplify by (1 + *d*)ᵏ; by a little more until what the buckets held at first is spent, and
+        /// by a little less where they are too small for what is deposited during one attempt.
+        ///
+        /// ```
+        /// # use redial_core::{Budget, Policy}; use redial_sim::Layers;
+        /// let tenth = Budget::builder().capacity(10.0).deposit(0.1).floor_per_second(0.0);
+        /// let results = Layers::new(3).budget(Some(tenth)).run(&Policy::DEFAULT)?.results().unwrap();
+        /// assert!((results.amplification.mean - 1.331).abs() < 0.05); // instead of 27
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        budget: Option<BudgetBuilder>;
 
-    /// How many calls there are at the top.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Layers;
-    /// let run = Layers::new(2).calls(7).run(&Policy::DEFAULT)?;
-    /// assert_eq!(run.trials()[0].attempts, 63);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn calls(self, calls: u32) -> Self {
-        Self { calls, ..self }
-    }
+        /// How many calls there are at the top.
+        ///
+        /// ```
+        /// # use redial_core::Policy; use redial_sim::Layers;
+        /// let run = Layers::new(2).calls(7).run(&Policy::DEFAULT)?;
+        /// assert_eq!(run.trials()[0].attempts, 63);
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        calls: u32;
 
-    /// How long after one call at the top the next starts. It matters to a budget, which gets a
-    /// floor with time, and to nothing else.
-    ///
-    /// ```
-    /// # use core::time::Duration;
-    /// # use redial_core::{Budget, Policy}; use redial_sim::Layers;
-    /// let busy = Layers::new(1).budget(Some(Budget::builder()));
-    /// let idle = busy.every(Duration::from_secs(1)); // ten retries a second are enough for it
-    /// assert!(busy.run(&Policy::DEFAULT)?.results().unwrap().amplification.mean < 2.0);
-    /// assert_eq!(idle.run(&Policy::DEFAULT)?.results().unwrap().amplification.mean, 3.0);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn every(self, every: Duration) -> Self {
-        Self { every, ..self }
+        /// How long after one call at the top the next starts. It matters to a budget, which gets a
+        /// floor with time, and to nothing else.
+        ///
+        /// ```
+        /// # use core::time::Duration;
+        /// # use redial_core::{Budget, Policy}; use redial_sim::Layers;
+        /// let busy = Layers::new(1).budget(Some(Budget::builder()));
+        /// let idle = busy.every(Duration::from_secs(1)); // ten retries a second are enough for it
+        /// assert!(busy.run(&Policy::DEFAULT)?.results().unwrap().amplification.mean < 2.0);
+        /// assert_eq!(idle.run(&Policy::DEFAULT)?.results().unwrap().amplification.mean, 3.0);
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        every: Duration;
     }
 
     experiment_settings!("Layers::new(2).calls(50)");

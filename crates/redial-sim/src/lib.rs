@@ -48,18 +48,18 @@
 //! The same seed gives the same result, bit for bit, on any number of threads and on any platform
 //! that computes in IEEE 754 doubles: [`Run::digest`] proves it. No clock is read and no number is
 //! drawn that does not come from the seed. No run is without an end: see [`engine::Bounds`]. A run
-//! that reaches a bound has no results, only what it has seen so far: see [`Cut`].
+//! that reaches a bound has no results, only what it has seen so far: see [`Incomplete`].
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod chance;
 pub mod contention;
-mod cut;
 mod digest;
 mod elementary;
 pub mod engine;
 mod estimate;
 mod experiment;
+mod incomplete;
 mod invalid;
 pub mod layers;
 pub mod outage;
@@ -73,15 +73,15 @@ mod watch;
 pub mod wave;
 
 pub use crate::contention::Contention;
-pub use crate::cut::Cut;
 pub use crate::digest::Digest;
 pub use crate::estimate::{Estimate, Share};
 pub use crate::experiment::Experiment;
+pub use crate::incomplete::Incomplete;
 pub use crate::invalid::Invalid;
 pub use crate::layers::Layers;
 pub use crate::outage::Outage;
 pub use crate::run::Run;
-pub use crate::scenario::{Scenario, Trial};
+pub use crate::scenario::{Scenario, Trace, Trial};
 pub use crate::tune::Search;
 pub use crate::watch::Watch;
 pub use crate::wave::Wave;

@@ -25,7 +25,7 @@ use self::timetable::Timetable;
 use self::traffic::Traffic;
 use crate::digest::Digest;
 use crate::engine::OpenEngine;
-use crate::experiment::{Experiment, experiment_settings};
+use crate::experiment::{Experiment, experiment_settings, setters};
 use crate::invalid::Invalid;
 use crate::run::Run;
 use crate::scenario::Scenario;
@@ -144,205 +144,177 @@ impl Outage {
         }
     }
 
-    /// How long a client waits for an answer before it counts the attempt as failed; a second
-    /// unless set. The server does not learn of it.
-    ///
-    /// ```
-    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
-    /// let patient = Outage::new(50.0, 100.0).timeout(Duration::from_secs(30));
-    /// let results = patient.run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert_eq!(results.amplification.mean, 1.0); // all wait for the end of the outage
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn timeout(self, timeout: Duration) -> Self {
-        Self { timeout, ..self }
-    }
+    setters! {
+        /// How long a client waits for an answer before it counts the attempt as failed; a second
+        /// unless set. The server does not learn of it.
+        ///
+        /// ```
+        /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
+        /// let patient = Outage::new(50.0, 100.0).timeout(Duration::from_secs(30));
+        /// let results = patient.run(&Policy::DEFAULT)?.results().unwrap();
+        /// assert_eq!(results.amplification.mean, 1.0); // all wait for the end of the outage
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        timeout: Duration;
 
-    /// How long a request and its answer are on their way, together; nothing unless set.
-    ///
-    /// ```
-    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
-    /// let far = Outage::new(50.0, 100.0).round_trip(Duration::from_secs(2));
-    /// let results = far.run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert_eq!(results.late_goodput.mean, 0.0); // every answer comes too late
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn round_trip(self, round_trip: Duration) -> Self {
-        Self { round_trip, ..self }
-    }
+        /// How long a request and its answer are on their way, together; nothing unless set.
+        ///
+        /// ```
+        /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
+        /// let far = Outage::new(50.0, 100.0).round_trip(Duration::from_secs(2));
+        /// let results = far.run(&Policy::DEFAULT)?.results().unwrap();
+        /// assert_eq!(results.late_goodput.mean, 0.0); // every answer comes too late
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        round_trip: Duration;
 
-    /// The share of the requests that are served and fail all the same, each on its own; none
-    /// unless set.
-    ///
-    /// ```
-    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
-    /// let flaky = Outage::new(50.0, 200.0).errors(0.1).down(Duration::ZERO); // and no outage
-    /// let results = flaky.run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert!((results.succeeded.before.unwrap().mean - 0.999).abs() < 0.001); // 1 − 0.1³
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn errors(self, share: f64) -> Self {
-        Self { errors: share, ..self }
-    }
+        /// The share of the requests that are served and fail all the same, each on its own; none
+        /// unless set.
+        ///
+        /// ```
+        /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
+        /// let flaky = Outage::new(50.0, 200.0).errors(0.1).down(Duration::ZERO); // and no outage
+        /// let results = flaky.run(&Policy::DEFAULT)?.results().unwrap();
+        /// assert!((results.succeeded.before.unwrap().mean - 0.999).abs() < 0.001); // 1 − 0.1³
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        errors: f64;
 
-    /// How long it goes well before the outage; ten seconds unless set.
-    ///
-    /// ```
-    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
-    /// let at_once = Outage::new(50.0, 100.0).before(Duration::ZERO);
-    /// let results = at_once.run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert_eq!(results.succeeded.before, None); // there were no calls
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn before(self, before: Duration) -> Self {
-        Self { before, ..self }
-    }
+        /// How long it goes well before the outage; ten seconds unless set.
+        ///
+        /// ```
+        /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
+        /// let at_once = Outage::new(50.0, 100.0).before(Duration::ZERO);
+        /// let results = at_once.run(&Policy::DEFAULT)?.results().unwrap();
+        /// assert_eq!(results.succeeded.before, None); // there were no calls
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        before: Duration;
 
-    /// How long the outage lasts; ten seconds unless set.
-    ///
-    /// ```
-    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
-    /// let short = Outage::new(50.0, 100.0).down(Duration::from_millis(500));
-    /// let results = short.run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert_eq!(results.recovery_s.unwrap().mean, 0.0);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn down(self, down: Duration) -> Self {
-        Self { down, ..self }
-    }
+        /// How long the outage lasts; ten seconds unless set.
+        ///
+        /// ```
+        /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
+        /// let short = Outage::new(50.0, 100.0).down(Duration::from_millis(500));
+        /// let results = short.run(&Policy::DEFAULT)?.results().unwrap();
+        /// assert_eq!(results.recovery_s.unwrap().mean, 0.0);
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        down: Duration;
 
-    /// How long the trial goes on after the outage; five minutes unless set. A service that takes
-    /// longer to recover counts as not recovered.
-    ///
-    /// ```
-    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
-    /// let short = Outage::new(50.0, 100.0).after(Duration::from_secs(30)).trials(1);
-    /// assert!(short.run(&Policy::DEFAULT)?.trials()[0].nanos < 50_000_000_000);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn after(self, after: Duration) -> Self {
-        Self { after, ..self }
-    }
+        /// How long the trial goes on after the outage; five minutes unless set. A service that takes
+        /// longer to recover counts as not recovered.
+        ///
+        /// ```
+        /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
+        /// let short = Outage::new(50.0, 100.0).after(Duration::from_secs(30)).trials(1);
+        /// assert!(short.run(&Policy::DEFAULT)?.trials()[0].nanos < 50_000_000_000);
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        after: Duration;
 
-    /// The length of the windows in which attempts are counted; a second unless set. The service
-    /// has recovered when no window follows in which most attempts fail.
-    ///
-    /// ```
-    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
-    /// let fine = Outage::new(50.0, 100.0).window(Duration::from_millis(100));
-    /// let results = fine.run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert_eq!(results.timeline.load.len(), 3200);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn window(self, window: Duration) -> Self {
-        Self { window, ..self }
-    }
+        /// The length of the windows in which attempts are counted; a second unless set. The service
+        /// has recovered when no window follows in which most attempts fail.
+        ///
+        /// ```
+        /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Outage;
+        /// let fine = Outage::new(50.0, 100.0).window(Duration::from_millis(100));
+        /// let results = fine.run(&Policy::DEFAULT)?.results().unwrap();
+        /// assert_eq!(results.timeline.load.len(), 3200);
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        window: Duration;
 
-    /// The share of the capacity that is left during the outage; none unless set.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Outage;
-    /// let dip = Outage::new(50.0, 100.0).remaining(0.6); // which is enough
-    /// let results = dip.run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert_eq!(results.succeeded.during.unwrap().mean, 1.0);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn remaining(self, share: f64) -> Self {
-        Self { remaining: share, ..self }
-    }
+        /// The share of the capacity that is left during the outage; none unless set.
+        ///
+        /// ```
+        /// # use redial_core::Policy; use redial_sim::Outage;
+        /// let dip = Outage::new(50.0, 100.0).remaining(0.6); // which is enough
+        /// let results = dip.run(&Policy::DEFAULT)?.results().unwrap();
+        /// assert_eq!(results.succeeded.during.unwrap().mean, 1.0);
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        remaining: f64;
 
-    /// Whether what arrives during the outage is refused at once, instead of being held until there
-    /// is capacity for it; it is held unless set.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Outage;
-    /// let closed = Outage::new(50.0, 100.0).refuses(true);
-    /// let results = closed.run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert!(results.last_failure_s.mean < 1.0); // there is nothing to be done first
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn refuses(self, refuses: bool) -> Self {
-        Self { refuses, ..self }
-    }
+        /// Whether what arrives during the outage is refused at once, instead of being held until there
+        /// is capacity for it; it is held unless set.
+        ///
+        /// ```
+        /// # use redial_core::Policy; use redial_sim::Outage;
+        /// let closed = Outage::new(50.0, 100.0).refuses(true);
+        /// let results = closed.run(&Policy::DEFAULT)?.results().unwrap();
+        /// assert!(results.last_failure_s.mean < 1.0); // there is nothing to be done first
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        refuses: bool;
 
-    /// How many requests the server holds at most, the one that it works on among them: the others
-    /// are refused at once. Any number unless set.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Outage;
-    /// let bounded = Outage::new(280.0, 300.0).queue(Some(250));
-    /// let results = bounded.run(&Policy::DEFAULT)?.results().unwrap();
-    /// assert!(results.timeline.queue.iter().all(|held| *held <= 250.0));
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn queue(self, most: Option<u32>) -> Self {
-        Self { queue: most, ..self }
-    }
+        /// How many requests the server holds at most, the one that it works on among them: the others
+        /// are refused at once. Any number unless set.
+        ///
+        /// ```
+        /// # use redial_core::Policy; use redial_sim::Outage;
+        /// let bounded = Outage::new(280.0, 300.0).queue(Some(250));
+        /// let results = bounded.run(&Policy::DEFAULT)?.results().unwrap();
+        /// assert!(results.timeline.queue.iter().all(|held| *held <= 250.0));
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        queue: Option<u32>;
 
-    /// How long the server works on a request: exponentially distributed unless set.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Outage; use redial_sim::outage::Service;
-    /// let steady = Outage::new(50.0, 100.0).service(Service::Constant);
-    /// assert!(steady.run(&Policy::DEFAULT)?.results().is_ok());
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn service(self, service: Service) -> Self {
-        Self { service, ..self }
-    }
+        /// How long the server works on a request: exponentially distributed unless set.
+        ///
+        /// ```
+        /// # use redial_core::Policy; use redial_sim::Outage; use redial_sim::outage::Service;
+        /// let steady = Outage::new(50.0, 100.0).service(Service::Constant);
+        /// assert!(steady.run(&Policy::DEFAULT)?.results().is_ok());
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        service: Service;
 
-    /// How calls arrive: as a Poisson process unless set.
-    ///
-    /// ```
-    /// # use redial_core::Policy; use redial_sim::Outage; use redial_sim::outage::Arrivals;
-    /// let regular = Outage::new(50.0, 100.0).arrivals(Arrivals::Regular);
-    /// assert!(regular.run(&Policy::DEFAULT)?.results().is_ok());
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn arrivals(self, arrivals: Arrivals) -> Self {
-        Self { arrivals, ..self }
-    }
+        /// How calls arrive: as a Poisson process unless set.
+        ///
+        /// ```
+        /// # use redial_core::Policy; use redial_sim::Outage; use redial_sim::outage::Arrivals;
+        /// let regular = Outage::new(50.0, 100.0).arrivals(Arrivals::Regular);
+        /// assert!(regular.run(&Policy::DEFAULT)?.results().is_ok());
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        arrivals: Arrivals;
 
-    /// The retry budget that the calls of a process share; none unless set.
-    ///
-    /// ```
-    /// # use redial_core::{Budget, Policy}; use redial_sim::Outage;
-    /// let one_in_ten = Budget::builder().capacity(10.0).deposit(0.1).floor_per_second(0.0);
-    /// let results = Outage::new(50.0, 100.0).budget(Some(one_in_ten)).run(&Policy::DEFAULT)?;
-    /// assert!(results.results().unwrap().amplification.mean < 1.1);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn budget(self, budget: Option<BudgetBuilder>) -> Self {
-        Self { budget, ..self }
-    }
+        /// The retry budget that the calls of a process share; none unless set.
+        ///
+        /// ```
+        /// # use redial_core::{Budget, Policy}; use redial_sim::Outage;
+        /// let one_in_ten = Budget::builder().capacity(10.0).deposit(0.1).floor_per_second(0.0);
+        /// let results = Outage::new(50.0, 100.0).budget(Some(one_in_ten)).run(&Policy::DEFAULT)?;
+        /// assert!(results.results().unwrap().amplification.mean < 1.1);
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        budget: Option<BudgetBuilder>;
 
-    /// The circuit breaker that the calls of a process share; none unless set.
-    ///
-    /// ```
-    /// # use core::time::Duration; use redial_core::{Breaker, Policy}; use redial_sim::Outage;
-    /// let breaker = Breaker::builder().recovery(Duration::from_secs(5));
-    /// let results = Outage::new(50.0, 100.0).breaker(Some(breaker)).run(&Policy::DEFAULT)?;
-    /// let results = results.results().unwrap();
-    /// assert!(results.amplification_during.unwrap().mean < 0.3); // most never reach the server
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn breaker(self, breaker: Option<BreakerBuilder>) -> Self {
-        Self { breaker, ..self }
-    }
+        /// The circuit breaker that the calls of a process share; none unless set.
+        ///
+        /// ```
+        /// # use core::time::Duration; use redial_core::{Breaker, Policy}; use redial_sim::Outage;
+        /// let breaker = Breaker::builder().recovery(Duration::from_secs(5));
+        /// let results = Outage::new(50.0, 100.0).breaker(Some(breaker)).run(&Policy::DEFAULT)?;
+        /// let results = results.results().unwrap();
+        /// assert!(results.amplification_during.unwrap().mean < 0.3); // most never reach the server
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        breaker: Option<BreakerBuilder>;
 
-    /// How many processes make the calls, in turn, each with a budget and a breaker of its own; one
-    /// unless set.
-    ///
-    /// ```
-    /// # use redial_core::{Budget, Policy}; use redial_sim::Outage;
-    /// let scenario = Outage::new(50.0, 100.0).budget(Some(Budget::builder().floor_per_second(0.0)));
-    /// let one = scenario.run(&Policy::DEFAULT)?;
-    /// let ten = scenario.processes(10).run(&Policy::DEFAULT)?;
-    /// assert!(ten.against(&one).unwrap().amplification.mean > 0.04); // ten budgets, all full
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn processes(self, processes: u32) -> Self {
-        Self { processes, ..self }
+        /// How many processes make the calls, in turn, each with a budget and a breaker of its own; one
+        /// unless set.
+        ///
+        /// ```
+        /// # use redial_core::{Budget, Policy}; use redial_sim::Outage;
+        /// let scenario = Outage::new(50.0, 100.0).budget(Some(Budget::builder().floor_per_second(0.0)));
+        /// let one = scenario.run(&Policy::DEFAULT)?;
+        /// let ten = scenario.processes(10).run(&Policy::DEFAULT)?;
+        /// assert!(ten.against(&one).unwrap().amplification.mean > 0.04); // ten budgets, all full
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        processes: u32;
     }
 
     experiment_settings!("Outage::new(10.0, 20.0)");

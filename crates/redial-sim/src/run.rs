@@ -1,8 +1,8 @@
 //! The trials of one policy in one scenario.
 
-use crate::cut::Cut;
 use crate::digest::Digest;
 use crate::estimate::Estimate;
+use crate::incomplete::Incomplete;
 use crate::scenario::{Scenario, Trial};
 
 /// The trials of one policy in one scenario.
@@ -64,7 +64,7 @@ impl<C: Scenario> Run<C> {
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub fn events(&self) -> u64 {
-        self.trials.iter().map(Trial::events).sum()
+        self.trials.iter().map(|trial| trial.trace().events).sum()
     }
 
     /// The digest of all traces: equal for equal seeds, and different, all but surely, where any
@@ -100,8 +100,8 @@ impl<C: Scenario> Run<C> {
     /// # Errors
     ///
     /// A trial was cut short by a bound, or the run was stopped before one had ended.
-    pub fn results(&self) -> Result<C::Results, Cut<C::Trial>> {
-        match Cut::of(&self.trials, self.scenario.experiment().trials) {
+    pub fn results(&self) -> Result<C::Results, Incomplete<C::Trial>> {
+        match Incomplete::of(&self.trials, self.scenario.experiment().trials) {
             Some(cut) => Err(cut),
             None => Ok(C::results(self)),
         }
@@ -120,7 +120,7 @@ impl<C: Scenario> Run<C> {
     /// ```
     pub fn against(&self, other: &Self) -> Option<C::Comparison> {
         let (ours, theirs) = (self.scenario.experiment(), other.scenario.experiment());
-        let is_cut = Cut::is_in(&self.trials) || Cut::is_in(&other.trials);
+        let is_cut = Incomplete::is_in(&self.trials) || Incomplete::is_in(&other.trials);
         let is_same = ours.same_draws(theirs) && self.scenario.is_comparable(&other.scenario);
         (is_same && !is_cut).then(|| C::compare(self, other))
     }

@@ -18,25 +18,21 @@ use crate::run::Run;
 ///
 /// ```
 /// use redial_core::{Call, Decision, Policy, Schedule, Time, Verdict, policy};
+/// use redial_sim::chance::unit;
 /// use redial_sim::engine::Ended;
-/// use redial_sim::{Digest, Estimate, Experiment, Invalid, Run, Scenario, Trial, chance::unit};
+/// use redial_sim::{Digest, Estimate, Experiment, Invalid, Run, Scenario, Trace, Trial};
 ///
 /// /// One call whose attempts fail as often as a coin shows tails.
 /// #[derive(Clone)]
 /// struct Coin(Experiment);
 ///
+/// /// An event is a toss.
 /// #[derive(Clone, Debug)]
-/// struct Tosses(u64);
+/// struct Tosses(Trace);
 ///
 /// impl Trial for Tosses {
-///     fn ended(&self) -> Ended {
-///         Ended::Quiet
-///     }
-///     fn events(&self) -> u64 {
-///         self.0
-///     }
-///     fn add_to(&self, digest: &mut Digest) {
-///         digest.add(self.0);
+///     fn trace(&self) -> &Trace {
+///         &self.0
 ///     }
 /// }
 ///
@@ -60,22 +56,24 @@ use crate::run::Run;
 ///             |(), index| {
 ///                 let mut random = self.0.seeds(index);
 ///                 let mut call = Call::new(policy, Time::ZERO);
-///                 let mut tosses = 1;
+///                 let mut events = 1;
 ///                 while unit(&mut random) > 0.5 {
 ///                     match call.failed(Time::ZERO, || Verdict::Retry, &mut random) {
-///                         Decision::Wait(_) => tosses += 1,
+///                         Decision::Wait(_) => events += 1,
 ///                         Decision::Stop(_) => break,
 ///                     }
 ///                 }
-///                 Tosses(tosses)
+///                 let mut digest = Digest::new();
+///                 digest.add(events);
+///                 Tosses(Trace { ended: Ended::Quiet, events, digest })
 ///             },
 ///         )
 ///     }
 ///     fn results(run: &Run<Self>) -> Estimate {
-///         run.mean(|trial| trial.0 as f64)
+///         run.mean(|trial| trial.0.events as f64)
 ///     }
 ///     fn compare(ours: &Run<Self>, theirs: &Run<Self>) -> Estimate {
-///         Estimate::of(ours.differences(theirs, |trial| trial.0 as f64))
+///         Estimate::of(ours.differences(theirs, |trial| trial.0.events as f64))
 ///     }
 /// }
 ///
@@ -162,16 +160,36 @@ pub trait Scenario: Clone {
     }
 }
 
-/// What is known of every trial, whatever it is a trial of.
+/// What is known of the events of every trial.
+///
+/// ```
+/// use redial_core::Policy;
+/// use redial_sim::{Contention, engine::Ended};
+///
+/// let run = Contention::occ(1).trials(1).run(&Policy::DEFAULT)?;
+/// let trace = run.trials()[0].trace;
+/// assert_eq!((trace.ended, trace.events), (Ended::Quiet, 1));
+/// # Ok::<(), redial_sim::Invalid>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Trace {
+    /// How the trial ended.
+    pub ended: Ended,
+    /// How many events there were.
+    pub events: u64,
+    /// One number for all of them, in their order.
+    pub digest: Digest,
+}
+
+/// One trial of a scenario.
 pub trait Trial: Clone + fmt::Debug + Send {
-    /// How it ended.
-    fn ended(&self) -> Ended;
+    /// Its events.
+    fn trace(&self) -> &Trace;
 
-    /// How many events there were in it.
-    fn events(&self) -> u64;
-
-    /// Adds its trace to the digest of a run.
-    fn add_to(&self, digest: &mut Digest);
+    /// Adds it to the digest of a run: its trace, and whatever else must be the same for equal seeds.
+    fn add_to(&self, digest: &mut Digest) {
+        digest.add(self.trace().digest.value());
+    }
 
     /// Writes how far it had got when it was cut, as it follows on "was cut after 9 events";
     /// nothing unless the scenario has something to say.

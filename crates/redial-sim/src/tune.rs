@@ -14,8 +14,8 @@ use self::race::{Race, Round};
 use self::space::{Space, between};
 use crate::chance::trial_seed;
 use crate::contention::{Comparison, Contention, Results, Trial};
-use crate::cut::Cut;
 use crate::engine::{Bounds, Engine};
+use crate::incomplete::Incomplete;
 use crate::invalid::Invalid;
 use crate::scenario::Scenario;
 
@@ -27,7 +27,7 @@ use crate::scenario::Scenario;
 /// 98 % or less it is better than yours in both, at every number, without doubt; of all such
 /// policies the winner is the one that takes the least on average, calls times time. Where there is
 /// none, it is the one of the least regret, which may be yours. There are no weights to choose: who
-/// would rather have less work than time finds that on the [front](Found::front).
+/// would rather have less work than time finds that on the [front](Tuned::front).
 ///
 /// Work and time of clients that give up are worth nothing. So a policy must first serve: as many
 /// clients as yours at every number, and 99 % at least, or the share that
@@ -60,11 +60,16 @@ use crate::scenario::Scenario;
 #[must_use = "a search does nothing until it is run"]
 pub struct Search {
     scenario: Contention,
-    clients: Vec<u32>,
-    yours: Policy,
-    goal: Option<f64>,
-    attempts: Option<RangeInclusive<u32>>,
-    effort: Effort,
+    /// The numbers of clients.
+    pub clients: Vec<u32>,
+    /// Your policy.
+    pub yours: Policy,
+    /// The share of the clients that must succeed.
+    pub commits: Option<f64>,
+    /// How many attempts a policy may make.
+    pub attempts: Option<RangeInclusive<u32>>,
+    /// How hard to search.
+    pub effort: Effort,
 }
 
 /// How long a search takes, and how sure it is.
@@ -97,7 +102,7 @@ const ATTEMPTS_MAX: u32 = 11;
 
 impl Search {
     /// A search at these numbers of clients, instead of the scenario's own. Until
-    /// [`against`](Self::against) says otherwise, yours is what most advice comes to: exponential
+    /// [`yours`](Self::yours) says otherwise, yours is what most advice comes to: exponential
     /// from the latency to two hundred of it, full jitter, never giving up. At 10 ms that is the
     /// best policy of AWS's study.
     ///
@@ -105,7 +110,7 @@ impl Search {
     /// use redial_sim::{Contention, Search};
     /// let search = Search::new(Contention::occ(1), &[10, 100]);
     /// assert_eq!(
-    ///     search.yours().to_string(),
+    ///     search.yours.to_string(),
     ///     "attempts: unlimited, delay: 10ms, backoff: exponential, max_delay: 2s, jitter: full",
     /// );
     /// ```
@@ -113,16 +118,16 @@ impl Search {
         let latency = unit(&scenario);
         let cap = latency.saturating_mul(200);
         let yours = Backoff::exponential(latency).max(cap).full_jitter().unlimited();
-        let (goal, attempts, effort) = (None, None, Effort::Normal);
-        Self { scenario, clients: clients.to_vec(), yours, goal, attempts, effort }
+        let (commits, attempts, effort) = (None, None, Effort::Normal);
+        Self { scenario, clients: clients.to_vec(), yours, commits, attempts, effort }
     }
 
     /// A search at five numbers of clients, from the least to the most, in equal factors.
     ///
     /// ```
     /// use redial_sim::{Contention, Search};
-    /// assert_eq!(Search::over(Contention::occ(1), 10..=190).clients(), [10, 21, 44, 91, 190]);
-    /// assert_eq!(Search::over(Contention::occ(1), 2..=4).clients(), [2, 3, 4]);
+    /// assert_eq!(Search::over(Contention::occ(1), 10..=190).clients, [10, 21, 44, 91, 190]);
+    /// assert_eq!(Search::over(Contention::occ(1), 2..=4).clients, [2, 3, 4]);
     /// ```
     pub fn over(scenario: Contention, clients: RangeInclusive<u32>) -> Self {
         let (least, most) = (f64::from(*clients.start()), f64::from(*clients.end()));
@@ -137,10 +142,10 @@ impl Search {
     /// ```
     /// use redial_core::Policy;
     /// use redial_sim::{Contention, Search};
-    /// let search = Search::new(Contention::ballot(1), &[5]).against(&Policy::CONTENTION);
-    /// assert_eq!(*search.yours(), Policy::CONTENTION);
+    /// let search = Search::new(Contention::ballot(1), &[5]).yours(&Policy::CONTENTION);
+    /// assert_eq!(search.yours, Policy::CONTENTION);
     /// ```
-    pub fn against(mut self, yours: &Policy) -> Self {
+    pub fn yours(mut self, yours: &Policy) -> Self {
         self.yours = *yours;
         self
     }
@@ -154,14 +159,14 @@ impl Search {
     ///
     /// // Which policy serves 99 % of ten devices at a round trip of 50 ms?
     /// let scenario = Contention::ballot(1).latency(Latency::millis(50, 10));
-    /// let search = Search::new(scenario, &[10]).against(&Policy::CONTENTION).commits(0.99);
+    /// let search = Search::new(scenario, &[10]).yours(&Policy::CONTENTION).commits(0.99);
     /// let found = search.effort(Effort::Quick).run()?;
     /// assert!(found.yours.committed < 0.9);
     /// assert!(found.winner.meets_goal() && found.winner.committed >= 0.99);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     pub fn commits(mut self, share: f64) -> Self {
-        self.goal = Some(share);
+        self.commits = Some(share);
         self
     }
 
@@ -173,7 +178,7 @@ impl Search {
     /// use redial_sim::{Contention, Search, tune::Effort};
     ///
     /// let search = Search::new(Contention::collision(1), &[4]).attempts(7..=7);
-    /// let found = search.against(&Policy::CONTENTION).effort(Effort::Quick).run()?;
+    /// let found = search.yours(&Policy::CONTENTION).effort(Effort::Quick).run()?;
     /// assert_eq!(found.winner.policy.attempts(), Some(7));
     /// assert!(found.winner.committed > found.yours.committed);
     /// # Ok::<(), redial_sim::Invalid>(())
@@ -193,28 +198,6 @@ impl Search {
     pub fn effort(mut self, effort: Effort) -> Self {
         self.effort = effort;
         self
-    }
-
-    /// The numbers of clients.
-    ///
-    /// ```
-    /// use redial_sim::{Contention, Search};
-    /// assert_eq!(Search::new(Contention::occ(1), &[5, 9]).clients(), [5, 9]);
-    /// ```
-    pub fn clients(&self) -> &[u32] {
-        &self.clients
-    }
-
-    /// Your policy.
-    ///
-    /// ```
-    /// use redial_core::Policy;
-    /// use redial_sim::{Contention, Search};
-    /// let search = Search::new(Contention::occ(1), &[5]).against(&Policy::DEFAULT);
-    /// assert_eq!(*search.yours(), Policy::DEFAULT);
-    /// ```
-    pub fn yours(&self) -> &Policy {
-        &self.yours
     }
 
     /// How many trials the search takes at most: what its [`Watch`](crate::Watch) counts up to.
@@ -245,7 +228,7 @@ impl Search {
     /// # Errors
     ///
     /// No clients, trials, threads or attempts, or too many of them; a share that is none.
-    pub fn run(&self) -> Result<Found, Invalid> {
+    pub fn run(&self) -> Result<Tuned, Invalid> {
         self.check()?;
         let mut race = Race::new(self);
         for (index, round) in self.rounds().iter().enumerate() {
@@ -258,7 +241,7 @@ impl Search {
         let winner = candidates[0];
         let gain = self.gain(&winner.policy)?;
         let is_complete = !gain.is_empty();
-        Ok(Found {
+        Ok(Tuned {
             winner,
             yours: race.yours,
             front,
@@ -277,7 +260,7 @@ impl Search {
             Engine::new(clients, self.scenario.experiment().bounds)?;
         }
         self.scenario.experiment().check()?;
-        Invalid::unless_within("commits", self.goal.unwrap_or(1.0), 0, 1)?;
+        Invalid::unless_within("commits", self.commits.unwrap_or(1.0), 0, 1)?;
         let attempts = self.attempts.clone().unwrap_or(1..=1);
         Invalid::unless_within("attempts", *attempts.start(), 1, *attempts.end())
     }
@@ -388,7 +371,7 @@ impl Candidate {
     ///
     /// // Nobody finds a way for a hundred clients to succeed at their first attempt.
     /// let search = Search::new(Contention::occ(1), &[100]).attempts(1..=1);
-    /// let found = search.against(&Policy::DEFAULT).effort(Effort::Quick).run()?;
+    /// let found = search.yours(&Policy::DEFAULT).effort(Effort::Quick).run()?;
     /// assert!(!found.winner.meets_goal());
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
@@ -408,7 +391,7 @@ impl Candidate {
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct Tuned {
     /// The best policy, which may be yours.
     pub winner: Candidate,
     /// Your policy.
@@ -427,7 +410,7 @@ pub struct Found {
     pub is_complete: bool,
 }
 
-impl Found {
+impl Tuned {
     /// Whether the winner needs fewer calls and less time than yours, and serves no fewer, at every
     /// number of clients, each with 95 % confidence.
     ///
@@ -460,9 +443,9 @@ pub struct Gain {
     /// The number of clients.
     pub clients: u32,
     /// The winner's results, unless it was cut.
-    pub winner: Result<Results, Cut<Trial>>,
+    pub winner: Result<Results, Incomplete<Trial>>,
     /// And those of yours.
-    pub yours: Result<Results, Cut<Trial>>,
+    pub yours: Result<Results, Incomplete<Trial>>,
     /// What the winner changes, on common random numbers, unless one of them was cut.
     pub change: Option<Comparison>,
 }
@@ -493,7 +476,7 @@ mod tests {
     fn every_stage_meets_chance_of_its_own() {
         let search = Search::new(Contention::occ(1), &[5]);
         let digest = |stage| {
-            let run = search.crowds(stage, |_| 3)[0].run(search.yours());
+            let run = search.crowds(stage, |_| 3)[0].run(&search.yours);
             run.expect("a valid scenario").digest()
         };
         for stage in 0..search.rounds().len() {

@@ -13,7 +13,7 @@ pub use self::results::{Comparison, Results, Trial};
 pub use self::timeline::Timeline;
 
 use self::clients::Clients;
-use crate::experiment::{Experiment, experiment_settings};
+use crate::experiment::{Experiment, experiment_settings, setters};
 use crate::invalid::Invalid;
 use crate::run::Run;
 use crate::scenario::Scenario;
@@ -84,48 +84,44 @@ impl Wave {
         }
     }
 
-    /// How long the window is within which the most retries are looked for.
-    ///
-    /// ```
-    /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Wave;
-    /// let wide = Wave::new(50).window(Duration::from_secs(60)).run(&Policy::DEFAULT)?;
-    /// assert_eq!(wide.results().unwrap().peak.mean, 100.0); // all of them
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn window(self, window: Duration) -> Self {
-        Self { window, ..self }
-    }
+    setters! {
+        /// How long the window is within which the most retries are looked for.
+        ///
+        /// ```
+        /// # use core::time::Duration; use redial_core::Policy; use redial_sim::Wave;
+        /// let wide = Wave::new(50).window(Duration::from_secs(60)).run(&Policy::DEFAULT)?;
+        /// assert_eq!(wide.results().unwrap().peak.mean, 100.0); // all of them
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        window: Duration;
 
-    /// When a trial ends. A client whose next retry would be then or later counts as still trying:
-    /// so there is an end also to a policy that never gives up.
-    ///
-    /// ```
-    /// # use core::time::Duration; use redial_core::{Policy, policy}; use redial_sim::Wave;
-    /// const FOREVER: Policy = policy!(allow(unbounded), "attempts: unlimited, delay: 1s");
-    /// let scenario = Wave::new(50).until(Duration::from_secs(10));
-    /// let results = scenario.run(&FOREVER)?.results().unwrap();
-    /// assert_eq!(results.retries.mean, 9.0);
-    /// assert_eq!(results.still_trying.mean, 1.0);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn until(self, until: Duration) -> Self {
-        Self { until, ..self }
-    }
+        /// When a trial ends. A client whose next retry would be then or later counts as still trying:
+        /// so there is an end also to a policy that never gives up.
+        ///
+        /// ```
+        /// # use core::time::Duration; use redial_core::{Policy, policy}; use redial_sim::Wave;
+        /// const FOREVER: Policy = policy!(allow(unbounded), "attempts: unlimited, delay: 1s");
+        /// let scenario = Wave::new(50).until(Duration::from_secs(10));
+        /// let results = scenario.run(&FOREVER)?.results().unwrap();
+        /// assert_eq!(results.retries.mean, 9.0);
+        /// assert_eq!(results.still_trying.mean, 1.0);
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        until: Duration;
 
-    /// The service comes back then, and a retry at that time or later succeeds. `None`, unless
-    /// set: it stays down.
-    ///
-    /// ```
-    /// # use core::time::Duration; use redial_core::{Policy, policy}; use redial_sim::Wave;
-    /// const STEADY: Policy = policy!("attempts: 10, delay: 1s");
-    /// let scenario = Wave::new(50).down(Some(Duration::from_millis(3500)));
-    /// let results = scenario.run(&STEADY)?.results().unwrap();
-    /// assert_eq!(results.back.mean, 1.0);
-    /// assert_eq!(results.back_last_s.unwrap().mean, 4.0);
-    /// # Ok::<(), redial_sim::Invalid>(())
-    /// ```
-    pub const fn down(self, down: Option<Duration>) -> Self {
-        Self { down, ..self }
+        /// The service comes back then, and a retry at that time or later succeeds. `None`, unless
+        /// set: it stays down.
+        ///
+        /// ```
+        /// # use core::time::Duration; use redial_core::{Policy, policy}; use redial_sim::Wave;
+        /// const STEADY: Policy = policy!("attempts: 10, delay: 1s");
+        /// let scenario = Wave::new(50).down(Some(Duration::from_millis(3500)));
+        /// let results = scenario.run(&STEADY)?.results().unwrap();
+        /// assert_eq!(results.back.mean, 1.0);
+        /// assert_eq!(results.back_last_s.unwrap().mean, 4.0);
+        /// # Ok::<(), redial_sim::Invalid>(())
+        /// ```
+        down: Option<Duration>;
     }
 
     experiment_settings!("Wave::new(10)");

@@ -1,48 +1,50 @@
-//! The flags of `redial simulate` and `redial tune`.
-
-use std::time::Duration;
+//! The flags of `redial simulate` and `redial tune`. Those of a scenario are in its own file.
 
 use clap::{Args, ValueEnum};
 
 use super::{Offered, PolicyFlags};
+use crate::simulate::flags::ScenarioFlags;
+use crate::simulate::measure::Measure;
 use crate::simulate::scenario::ALL;
-use crate::simulate::value::{self, Clients, Share};
+use crate::simulate::value::{self, Share};
+use crate::view::text::wrap;
 
 fn scenarios() -> Vec<&'static str> {
     ALL.map(|kind| kind.name).to_vec()
 }
 
-/// `redial simulate`
-#[derive(Args, Debug)]
-#[command(after_help = "\
+/// The scenarios, their examples and what can be asserted of them.
+fn help() -> String {
+    let about = ALL.map(|kind| format!("  {:10}  {}\n", kind.name, kind.about)).concat();
+    let example = |example: &&str| format!("  redial simulate {example}\n");
+    let examples = ALL.iter().flat_map(|kind| kind.examples).map(example).collect::<String>();
+    let measures = ALL.map(|kind| {
+        let names: Vec<_> = (kind.measures)().into_iter().map(Measure::name).collect();
+        let names = wrap(&names.join(", "), 84).join("\n              ");
+        format!("  {:10}  {names}\n", kind.name)
+    });
+    format!(
+        "\
 Scenarios:
-  contention  clients that want to change one thing at once, and retry until they have
-  outage      a service that fails for a while, under calls that keep coming
-  wave        clients that all fail at once, and what their retries do to a service that stays down
-  layers      services that call each other and all retry
-  FILE        the flags, written down: a TOML file with scenario = \"outage\", rate = 280, …
+{about}  FILE        the flags, written down: a TOML file with scenario = \"outage\", rate = 280, …
 
 Examples:
-  redial simulate contention --clients 10..190 --with 'attempts: unlimited, delay: 10ms, \
-                  backoff: exponential, max_delay: 2s, jitter: full' --html crowd.html
-  redial simulate contention --model ballot --latency 50ms --clients 2..10 --preset contention
-  redial simulate outage --rate 280 --capacity 300 --with 'retry: 1, delay: 0s' --with 'attempts: 1'
-  redial simulate outage --rate 280 --capacity 300 --after 15min --budget 5% -n 4 --assert 'recovers < 10min'
-  redial simulate wave --clients 100000 --with 'retry: 5, delay: 1s, backoff: exponential, jitter: full'
-  redial simulate layers --depth 3 -n 4
-  redial simulate storm.toml --policy retries.yaml#fetch
+{examples}  redial simulate storm.toml --policy retries.yaml#fetch
 
 Assertions compare the means of what JSON names with <, <=, > or >=:
-  contention  calls, time, committed, all_committed, attempts
-  outage      recovers, amplification, peak, goodput, gave_up, late_load, late_goodput, …
-  wave        peak, peak_share, peak_at, retries, last, gave_up, back, …
-  layers      amplification, worst, succeeded, time, time_p99, …
-as in 'recovers < 30s', 'peak < 1.5x', 'committed >= 99%', 'late_load < 500/s', 'calls < 1000'.
+{}as in 'recovers < 30s', 'peak < 1.5x', 'committed >= 99%', 'late_load < 500/s', 'calls < 1000'.
 
 The same seed gives the same result, on any number of threads.
 
-Exit codes: 0 success; 1 an assertion does not hold; 125 bad usage, a bad policy or a file that cannot \
-                  be read. Ctrl-C prints what is known so far.")]
+Exit codes: 0 success; 1 an assertion does not hold; 125 bad usage, a bad policy or a file that \
+cannot be read. Ctrl-C prints what is known so far.",
+        measures.concat(),
+    )
+}
+
+/// `redial simulate`
+#[derive(Args, Debug)]
+#[command(after_help = help())]
 pub(crate) struct Simulate {
     /// contention, outage, wave or layers; or a file with a scenario
     #[arg(value_name = "SCENARIO", value_parser = Offered(scenarios), hide_possible_values = true, value_hint = clap::ValueHint::FilePath)]
@@ -50,7 +52,7 @@ pub(crate) struct Simulate {
     #[command(flatten)]
     pub(crate) policy: PolicyFlags,
     #[command(flatten)]
-    pub(crate) setting: SettingFlags,
+    pub(crate) flags: ScenarioFlags,
     #[command(flatten)]
     pub(crate) experiment: ExperimentFlags,
     /// How often each policy is tried [default: 500 for contention, 20 for the others]
@@ -86,7 +88,7 @@ pub(crate) struct Tune {
     #[command(flatten)]
     pub(crate) policy: PolicyFlags,
     #[command(flatten)]
-    pub(crate) setting: SettingFlags,
+    pub(crate) flags: ScenarioFlags,
     #[command(flatten)]
     pub(crate) experiment: ExperimentFlags,
     /// How long to search [default: normal]
@@ -116,143 +118,11 @@ pub(crate) enum Effort {
     Thorough,
 }
 
-/// The settings of all scenarios; which of them a scenario has, it says itself.
-#[derive(Args, Debug, Default)]
-#[command(next_help_heading = "Scenario")]
-pub(crate) struct SettingFlags {
-    /// contention: what decides between the clients [default: occ]
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) model: Option<Model>,
-    /// contention, wave: how many clients, such as 100, 5,10,20, 10..190, or 10..190:30 with a step
-    #[arg(long, value_name = "N", value_parser = value::clients, allow_hyphen_values = true)]
-    pub(crate) clients: Option<Clients>,
-    /// contention: how long a message takes on average; for collision and ballot a round trip
-    /// [default: 10ms; 20ms for these]
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
-    pub(crate) latency: Option<Duration>,
-    /// contention: the standard deviation of that [default: a fifth of it]
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
-    pub(crate) latency_spread: Option<Duration>,
-    /// contention: clients start anywhere within this [default: all at once]
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
-    pub(crate) start_spread: Option<Duration>,
-    /// contention, ballot: how clients learn which round is open [default: at-start]
-    #[arg(long, value_name = "HOW")]
-    pub(crate) learning: Option<Learning>,
-
-    /// outage: calls per second
-    #[arg(long, value_name = "N", value_parser = value::number, allow_hyphen_values = true)]
-    pub(crate) rate: Option<f64>,
-    /// outage: requests that the service can serve per second
-    #[arg(long, value_name = "N", value_parser = value::number, allow_hyphen_values = true)]
-    pub(crate) capacity: Option<f64>,
-    /// outage: how long it lasts [default: 10s]. wave: when the service comes back [default: never]
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
-    pub(crate) down: Option<Duration>,
-    /// outage: what is left of the capacity meanwhile, such as 22% [default: 0%]
-    #[arg(long, value_name = "SHARE", value_parser = value::share, allow_hyphen_values = true)]
-    pub(crate) remaining: Option<Share>,
-    /// outage: requests are refused at once meanwhile, instead of hanging
-    #[arg(long)]
-    pub(crate) refuse: bool,
-    /// outage: how long before it [default: 10s]
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
-    pub(crate) before: Option<Duration>,
-    /// outage: how long after its end is looked at [default: 5min]
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
-    pub(crate) after: Option<Duration>,
-    /// outage: requests that may wait; more are refused [default: no bound]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) queue: Option<u32>,
-    /// outage: how long requests take to serve [default: exponential]
-    #[arg(long, value_name = "HOW")]
-    pub(crate) service: Option<Service>,
-    /// outage: how calls arrive [default: poisson]
-    #[arg(long, value_name = "HOW")]
-    pub(crate) arrivals: Option<Arrivals>,
-    /// outage, layers: the share of attempts that fail by themselves [default: 0%; 100% for layers]
-    #[arg(long, value_name = "SHARE", value_parser = value::share, allow_hyphen_values = true)]
-    pub(crate) errors: Option<Share>,
-    /// outage, layers: a retry budget, as a share of the calls, such as 10%
-    #[arg(long, value_name = "SHARE", value_parser = value::share, allow_hyphen_values = true)]
-    pub(crate) budget: Option<Share>,
-    /// outage, layers: how many retries a full budget holds [default: 100]
-    #[arg(long, value_name = "N", value_parser = value::number, allow_hyphen_values = true)]
-    pub(crate) budget_burst: Option<f64>,
-    /// outage, layers: how many retries a second the budget allows on top of the share [default: 0]
-    #[arg(long, value_name = "N", value_parser = value::number, allow_hyphen_values = true)]
-    pub(crate) budget_floor: Option<f64>,
-    /// outage: a circuit breaker that opens after so many failures in a row
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) breaker: Option<u32>,
-    /// outage: how long an open breaker waits before it lets one through [default: 30s]
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
-    pub(crate) breaker_recovery: Option<Duration>,
-    /// outage: processes, each with a budget and a breaker of its own [default: 1]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) processes: Option<u32>,
-
-    /// wave: the peak is of this length [default: 20ms]
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
-    pub(crate) window: Option<Duration>,
-    /// wave: how long is looked at [default: 1min]
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
-    pub(crate) until: Option<Duration>,
-
-    /// layers: how many layers retry [default: 3]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) depth: Option<u32>,
-    /// layers: how many calls at the top [default: 1000]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) calls: Option<u32>,
-    /// layers: how long an attempt takes at the bottom [default: 10ms]
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, allow_hyphen_values = true)]
-    pub(crate) attempt_time: Option<Duration>,
-}
-
-/// What decides between clients that contend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Model {
-    /// A version that is read and then written, as with optimistic locking
-    Occ,
-    /// Proposals that overlap destroy each other
-    Collision,
-    /// Ballots and epochs, as in Paxos
-    Ballot,
-}
-
-/// How clients that contend by ballots learn which round is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Learning {
-    /// They know it whenever they start a proposal, at no cost
-    AtStart,
-    /// They know what the last refusal of their own said
-    FromRefusals,
-}
-
-/// How long requests take to serve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Service {
-    /// Exponentially distributed
-    Exponential,
-    /// All the same
-    Constant,
-}
-
-/// How calls arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Arrivals {
-    /// At random, independently of each other
-    Poisson,
-    /// Evenly
-    Regular,
-}
-
-/// From which chance, and on what.
+/// The seed, and the threads.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Trials")]
 pub(crate) struct ExperimentFlags {
-    /// Where all chance comes from [default: 1]
+    /// The seed of all random numbers [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) seed: Option<u64>,
     /// How many threads share the work [default: one per processor]
@@ -260,7 +130,7 @@ pub(crate) struct ExperimentFlags {
     pub(crate) threads: Option<u32>,
 }
 
-/// What the results are written as.
+/// Where the results are written, and how.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct OutputFlags {
@@ -280,7 +150,14 @@ pub(crate) struct OutputFlags {
     /// all with --svg]; a page has all
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) charts: Option<usize>,
-    /// When to draw a bar that shows how far it is [default: on a terminal]
+    /// When to draw a progress bar [default: on a terminal]
     #[arg(long, value_name = "WHEN")]
     pub(crate) progress: Option<super::Progress>,
+}
+
+impl OutputFlags {
+    /// The files that are written; - is standard output.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &str> {
+        [&self.csv, &self.svg, &self.html].into_iter().flatten().map(String::as_str)
+    }
 }

@@ -2,14 +2,13 @@
 
 use std::cmp::Reverse;
 
-use super::outcome::{Measure, Outcome, Unit, Value};
+use super::measure::{Measure, Measured, Unit, Value};
 use super::value;
 
-/// An assertion that a scenario can answer.
+/// An assertion about a measure of a scenario.
 #[derive(Clone, Debug)]
 pub(crate) struct Assertion {
     text: String,
-    /// What it is about.
     measure: Measure,
     comparison: Comparison,
     limit: f64,
@@ -23,7 +22,17 @@ enum Comparison {
     AtLeast,
 }
 
-/// The longer signs first, for the shorter ones begin them.
+impl Comparison {
+    fn holds(self, value: f64, limit: f64) -> bool {
+        match self {
+            Self::Below => value < limit,
+            Self::AtMost => value <= limit,
+            Self::Above => value > limit,
+            Self::AtLeast => value >= limit,
+        }
+    }
+}
+
 const SIGNS: [(&str, Comparison); 6] = [
     ("≤", Comparison::AtMost),
     ("≥", Comparison::AtLeast),
@@ -33,25 +42,28 @@ const SIGNS: [(&str, Comparison); 6] = [
     (">", Comparison::Above),
 ];
 
-/// What people call things otherwise than JSON does.
+/// Other names of measures: `recovers` is a share, or with a duration the time that it takes.
 const SYNONYMS: [(&str, &str); 1] = [("recovers", "recovery")];
 
-/// Whether it holds, and what it was compared with.
+/// An assertion, and whether it holds.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Checked {
     pub(crate) text: String,
     pub(crate) holds: bool,
-    /// The outcome that is closest to breaking it, or farthest beyond.
+    /// The index of the measured policy and crowd that decides it.
     pub(crate) worst: Option<usize>,
     pub(crate) words: String,
-    /// Whether the limit is beyond the interval of what was measured; nothing where that is no
-    /// mean and no share.
+    /// Whether the limit is outside the confidence interval. `None` where there is no interval.
     pub(crate) is_sure: Option<bool>,
 }
 
 impl Assertion {
-    /// Reads one of a scenario with these measures.
-    pub(crate) fn read(text: &str, measures: &[Measure]) -> Result<Self, String> {
+    pub(crate) fn read_all(texts: &[String], measures: &[Measure]) -> Result<Vec<Self>, String> {
+        texts.iter().map(|text| Self::read(text, measures)).collect()
+    }
+
+    /// Reads an assertion about one of these measures.
+    fn read(text: &str, measures: &[Measure]) -> Result<Self, String> {
         let wrong = |why: String| format!("--assert '{text}': {why}");
         let found = SIGNS.iter().filter_map(|(sign, comparison)| {
             text.find(sign).map(|at| (at, sign.len(), *comparison))
@@ -87,52 +99,32 @@ impl Assertion {
         Ok(Self { text: text.trim().into(), measure, comparison, limit })
     }
 
-    /// Whether it holds for one of the policies.
-    pub(crate) fn answer_of(&self, outcomes: &[Outcome], policy: usize) -> Answer {
-        let places: Vec<_> =
-            (0..outcomes.len()).filter(|place| outcomes[*place].policy == policy).collect();
-        let its: Vec<_> = places.iter().map(|place| outcomes[*place].clone()).collect();
-        let answer = self.answer(&its);
-        let worst = answer.worst.and_then(|worst| places.get(worst).copied());
-        Answer { worst, ..answer }
-    }
-
-    /// Whether it holds for all of these. Where there is no number, nothing holds.
-    pub(crate) fn answer(&self, outcomes: &[Outcome]) -> Answer {
-        let value = |outcome: &Outcome| outcome.value(self.measure.key);
-        let Some(missing) = outcomes.iter().position(|outcome| value(outcome).is_none()) else {
-            let worst = outcomes.iter().enumerate().filter_map(|(at, one)| Some((at, value(one)?)));
-            let worst = worst
-                .max_by(|(_, one), (_, other)| self.excess(*one).total_cmp(&self.excess(*other)));
-            return self.said(worst);
-        };
-        let words = "there is no result".into();
-        Answer { text: self.text.clone(), holds: false, worst: Some(missing), words, is_sure: None }
-    }
-
-    fn said(&self, worst: Option<(usize, Value)>) -> Answer {
-        let Some((at, value)) = worst else {
-            let words = "there is no result".into();
-            return Answer {
-                text: self.text.clone(),
-                holds: false,
-                worst: None,
-                words,
-                is_sure: None,
-            };
-        };
-        let holds = match self.comparison {
-            Comparison::Below => value.number() < self.limit,
-            Comparison::AtMost => value.number() <= self.limit,
-            Comparison::Above => value.number() > self.limit,
-            Comparison::AtLeast => value.number() >= self.limit,
-        };
-        let is_beyond = |(low, high): (f64, f64)| self.limit < low || high < self.limit;
-        // What was the same in every trial is compared as it is.
-        let is_exact = |(low, high): (f64, f64)| low == high;
-        let is_sure = value.interval().map(|ends| is_exact(ends) || is_beyond(ends));
-        let words = value.words(self.measure.unit);
-        Answer { text: self.text.clone(), holds, worst: Some(at), words, is_sure }
+    /// Whether it holds for one policy, or for all, with every crowd. It does not where a value is
+    /// missing.
+    pub(crate) fn check(&self, all: &[Measured], policy: Option<usize>) -> Checked {
+        let is_checked = |one: &Measured| policy.is_none_or(|policy| one.policy == policy);
+        let values: Vec<_> = all
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| is_checked(one))
+            .map(|(at, one)| (at, one.value(self.measure.key)))
+            .collect();
+        let missing = values.iter().find(|(_, value)| value.is_none());
+        let excess = |value: Option<Value>| value.map_or(f64::INFINITY, |value| self.excess(value));
+        let worst = missing.or_else(|| {
+            values.iter().max_by(|(_, one), (_, other)| excess(*one).total_cmp(&excess(*other)))
+        });
+        let value = worst.and_then(|(_, value)| *value);
+        // What was the same in every trial needs no interval.
+        let is_beyond =
+            |(low, high): (f64, f64)| low == high || self.limit < low || high < self.limit;
+        Checked {
+            text: self.text.clone(),
+            holds: value.is_some_and(|value| self.comparison.holds(value.number(), self.limit)),
+            worst: worst.map(|(at, _)| *at),
+            words: value.map_or("there is no result".into(), |one| one.words(self.measure.unit)),
+            is_sure: value.and_then(Value::interval).map(is_beyond),
+        }
     }
 
     /// How far in the wrong direction.
@@ -144,7 +136,7 @@ impl Assertion {
     }
 }
 
-/// The number, and the units that it may be of: seconds for durations, a part for shares.
+/// The number, and the units that it fits. Durations are in seconds, shares from 0 to 1.
 fn limit_of(text: &str) -> Result<(f64, &'static [Unit]), String> {
     use Unit::{Count, Milliseconds, PerSecond, Seconds, Share, Times};
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
@@ -185,12 +177,12 @@ mod tests {
         Measure::new("time_ms", Unit::Milliseconds),
     ];
 
-    fn outcomes(rows: &[[f64; 4]]) -> Vec<Outcome> {
+    fn measured(rows: &[[f64; 4]]) -> Vec<Measured> {
         let value = |mean: f64| match mean.is_finite() {
             true => Value::Estimate(redial_sim::Estimate::exact(mean)),
             false => Value::Never,
         };
-        let outcome = |row: &[f64; 4]| Outcome {
+        let measured = |row: &[f64; 4]| Measured {
             policy: 0,
             short: "1".into(),
             clients: None,
@@ -198,11 +190,11 @@ mod tests {
             values: Ok(MEASURES.into_iter().zip(row.map(value)).collect()),
             against_first: Vec::new(),
         };
-        rows.iter().map(outcome).collect()
+        rows.iter().map(measured).collect()
     }
 
     fn holds(text: &str, rows: &[[f64; 4]]) -> bool {
-        Assertion::read(text, &MEASURES).expect(text).answer(&outcomes(rows)).holds
+        Assertion::read(text, &MEASURES).expect(text).check(&measured(rows), None).holds
     }
 
     #[test]
@@ -229,7 +221,7 @@ mod tests {
     #[test]
     fn nothing_holds_of_what_was_not_measured() {
         let assertion = Assertion::read("peak < 9x", &MEASURES).expect("an assertion");
-        let cut = Outcome {
+        let cut = Measured {
             policy: 0,
             short: "1".into(),
             clients: None,
@@ -237,8 +229,8 @@ mod tests {
             values: Err("cut".into()),
             against_first: Vec::new(),
         };
-        assert!(!assertion.answer(&[cut]).holds);
-        assert!(!assertion.answer(&[]).holds);
+        assert!(!assertion.check(&[cut], None).holds);
+        assert!(!assertion.check(&[], None).holds);
     }
 
     #[test]

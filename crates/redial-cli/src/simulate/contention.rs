@@ -2,34 +2,74 @@
 
 use std::time::Duration;
 
+use clap::Args;
 use redial_sim::Estimate;
 use redial_sim::contention::{Comparison, Contention, Latency, Learning, Model, Results};
 use serde_json::{Value as Json, json};
 
-use super::outcome::{Outcome, Unit, Value, amount, changes, table};
-use super::scenario::{Change, Findings, Found, Quantity, Scenario, Trials, set};
-use crate::args::{self, SettingFlags};
-use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Style, Table};
+use super::measure::{Measured, Unit, Value, amount, changes, table};
+use super::scenario::{AllResults, Change, PolicyResults, Quantity, Scenario, Trials, set};
+use super::value::{self, Choice, Clients};
+use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Style, Table, fitting_scale};
+use crate::duration::human;
 use crate::output::Failure;
 
-/// Which crowds, and how far their messages go.
-pub(crate) struct Setting {
-    /// With any number of clients.
+const MODEL: Choice<Model> = Choice(&[
+    ("occ", Model::Occ, "A version that is read and then written, as with optimistic locking"),
+    ("collision", Model::Collision, "Proposals that overlap destroy each other"),
+    ("ballot", Model::Ballot, "Ballots and epochs, as in Paxos"),
+]);
+
+const LEARNING: Choice<Learning> = Choice(&[
+    ("at-start", Learning::AtStart, "They know it whenever they start a proposal, at no cost"),
+    ("from-refusals", Learning::FromRefusals, "They know what the last refusal of their own said"),
+]);
+
+#[derive(Args)]
+pub(crate) struct ContentionFlags {
+    /// what decides between the clients [default: occ]
+    #[arg(long, value_name = "MODEL", value_parser = MODEL)]
+    model: Option<Model>,
+    /// how many clients, such as 100, 5,10,20, 10..190, or 10..190:30 with a step
+    #[arg(long, value_name = "N", value_parser = value::clients)]
+    clients: Option<Clients>,
+    /// the mean time of a message; for collision and ballot, of a round trip [default: 10ms; 20ms
+    /// for these]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    latency: Option<Duration>,
+    /// the standard deviation of the latency [default: a fifth of it]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    latency_spread: Option<Duration>,
+    /// clients start at random within this time [default: all at once]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    start_spread: Option<Duration>,
+    /// with --model ballot, how clients learn which round is open [default: at-start]
+    #[arg(long, value_name = "HOW", value_parser = LEARNING)]
+    learning: Option<Learning>,
+}
+
+pub(crate) struct ContentionSettings {
+    /// Its number of clients is not used: see `clients`.
     scenario: Contention,
     pub(crate) clients: Vec<u32>,
 }
 
 const CROWDS: [u32; 4] = [10, 20, 50, 100];
 
-/// At this share everybody is as good as served.
+/// A policy with which at least this share of the clients succeeds serves the crowd.
 const NEARLY_ALL: f64 = 0.99;
 
-impl Scenario for Setting {
+impl Scenario for ContentionSettings {
     type Simulated = Contention;
+    type Flags = ContentionFlags;
 
     const NAME: &'static str = "contention";
-    const SETTINGS: &'static [&'static str] =
-        &["model", "clients", "latency", "latency_spread", "start_spread", "learning"];
+    const ABOUT: &'static str =
+        "clients that want to change one thing at once, and retry until they have";
+    const EXAMPLES: &'static [&'static str] = &[
+        "contention --clients 10..190 --with 'attempts: unlimited, delay: 10ms, backoff: exponential, max_delay: 2s, jitter: full' --html crowd.html",
+        "contention --model ballot --latency 50ms --clients 2..10 --preset contention",
+    ];
     const MEASURES: &'static [Quantity<Results>] = &[
         Quantity::titled("calls", "calls", Unit::Count, |results| results.calls.into()),
         Quantity::titled("time_ms", "time until the last is done", Unit::Milliseconds, |results| {
@@ -53,11 +93,11 @@ impl Scenario for Setting {
         ("attempts", |change| Some(change.attempts)),
     ];
 
-    fn new(flags: &SettingFlags) -> Result<Self, Failure> {
-        let mut scenario = match flags.model.unwrap_or(args::Model::Occ) {
-            args::Model::Occ => Contention::occ(1),
-            args::Model::Collision => Contention::collision(1),
-            args::Model::Ballot => Contention::ballot(1),
+    fn new(flags: ContentionFlags) -> Result<Self, Failure> {
+        let mut scenario = match flags.model.unwrap_or(Model::Occ) {
+            Model::Occ => Contention::occ(1),
+            Model::Collision => Contention::collision(1),
+            Model::Ballot => Contention::ballot(1),
         };
         if flags.learning.is_some() && scenario.model != Model::Ballot {
             return Err(Failure::from("--learning is about ballots; it needs --model ballot"));
@@ -65,17 +105,13 @@ impl Scenario for Setting {
         set(&mut scenario.latency, flags.latency.map(Latency::around));
         set(&mut scenario.latency.spread, flags.latency_spread);
         set(&mut scenario.start_spread, flags.start_spread);
-        let learning = flags.learning.map(|learning| match learning {
-            args::Learning::AtStart => Learning::AtStart,
-            args::Learning::FromRefusals => Learning::FromRefusals,
-        });
-        set(&mut scenario.learning, learning);
-        let clients = flags.clients.as_ref().map_or(CROWDS.to_vec(), |clients| clients.0.clone());
+        set(&mut scenario.learning, flags.learning);
+        let clients = flags.clients.map_or(CROWDS.to_vec(), |clients| clients.0);
         Ok(Self { scenario, clients })
     }
 
     fn title(&self) -> String {
-        let latency = crate::duration::human(self.scenario.latency.mean);
+        let latency = human(self.scenario.latency.mean);
         match self.scenario.model {
             Model::Occ => format!("Clients that write to one record, {latency} away"),
             Model::Collision => {
@@ -93,21 +129,15 @@ impl Scenario for Setting {
 
     fn json(&self) -> Json {
         let Contention { model, latency, start_spread, learning, .. } = self.scenario;
+        let millis = |duration: Duration| duration.as_secs_f64() * 1e3;
         json!({
             "name": Self::NAME,
-            "model": match model {
-                Model::Occ => "occ",
-                Model::Collision => "collision",
-                Model::Ballot => "ballot",
-            },
+            "model": MODEL.word(model),
             "clients": self.clients,
             "latency_ms": millis(latency.mean),
             "latency_spread_ms": millis(latency.spread),
             "start_spread_ms": millis(start_spread),
-            "learning": (model == Model::Ballot).then_some(match learning {
-                Learning::AtStart => "at-start",
-                Learning::FromRefusals => "from-refusals",
-            }),
+            "learning": LEARNING.word(learning).filter(|_| model == Model::Ballot),
         })
     }
 
@@ -125,52 +155,59 @@ impl Scenario for Setting {
         scenario
     }
 
-    fn lead(&self, findings: &Findings<'_, Results>) -> Vec<String> {
-        Crowds { clients: &self.clients, findings }.lead()
+    fn lead(&self, all: &AllResults<'_, Results>) -> Vec<String> {
+        ByCrowd { clients: &self.clients, all }.lead()
     }
 
-    fn tables(&self, findings: &Findings<'_, Results>) -> Vec<Table> {
-        Crowds { clients: &self.clients, findings }.tables()
+    fn tables(&self, all: &AllResults<'_, Results>) -> Vec<Table> {
+        ByCrowd { clients: &self.clients, all }.tables()
     }
 
-    fn figures(&self, findings: &Findings<'_, Results>) -> Vec<Figure> {
-        Crowds { clients: &self.clients, findings }.figures()
+    fn figures(&self, all: &AllResults<'_, Results>) -> Vec<Figure> {
+        ByCrowd { clients: &self.clients, all }.figures()
     }
 }
 
-/// What the policies came to with each crowd.
-struct Crowds<'f> {
-    clients: &'f [u32],
-    findings: &'f Findings<'f, Results>,
+/// The results with each crowd.
+struct ByCrowd<'r> {
+    clients: &'r [u32],
+    all: &'r AllResults<'r, Results>,
 }
 
-impl Crowds<'_> {
+impl ByCrowd<'_> {
     fn of(&self, policy: usize, clients: u32) -> Option<Results> {
-        let is_it = |one: &&Found<_>| one.policy == policy && one.clients == Some(clients);
-        self.findings.found.iter().find(is_it).map(|one| one.results)
+        let is_it = |one: &&PolicyResults<_>| one.policy == policy && one.clients == Some(clients);
+        self.all.complete.iter().find(is_it).map(|one| one.results)
     }
 
     fn policies(&self) -> std::ops::Range<usize> {
-        0..self.findings.policies.len()
+        0..self.all.policies.len()
     }
 
-    fn most(&self) -> u32 {
+    /// The name of a policy, or its number where it has none.
+    fn short(&self, policy: usize) -> String {
+        self.all.policies[policy].short(policy)
+    }
+
+    fn largest(&self) -> u32 {
         self.clients.last().copied().unwrap_or_default()
+    }
+
+    fn does_anybody_give_up(&self) -> bool {
+        self.all.complete.iter().any(|one| one.results.committed.mean < 1.0)
     }
 
     /// With the largest crowd for which there is a result of each policy.
     fn lead(&self) -> Vec<String> {
-        let all_known =
-            |clients: &&u32| self.policies().all(|one| self.of(one, **clients).is_some());
-        let Some(&clients) = self.clients.iter().rev().find(all_known) else {
+        let has_all = |clients: &&u32| self.policies().all(|one| self.of(one, **clients).is_some());
+        let Some(&clients) = self.clients.iter().rev().find(has_all) else {
             return vec!["There is no crowd in which each policy came to an end.".into()];
         };
-        let results: Vec<_> =
-            self.policies().filter_map(|policy| self.of(policy, clients)).collect();
+        let results: Vec<_> = self.policies().filter_map(|one| self.of(one, clients)).collect();
         let names: Vec<_> = self.policies().map(|policy| self.short(policy)).collect();
         let mut lead = vec![headline(&results, &names, clients)];
-        // Of one policy with one crowd there is no more to say.
-        if self.findings.outcomes.len() > 1 {
+        // The headline says all about one policy with one crowd.
+        if self.all.measured.len() > 1 {
             lead.extend(self.policies().filter_map(|policy| self.reach(policy)));
         }
         lead
@@ -178,178 +215,117 @@ impl Crowds<'_> {
 
     /// Up to how many clients a policy that gives up serves nearly all of them.
     fn reach(&self, policy: usize) -> Option<String> {
-        let served = self.clients.iter().filter_map(|clients| {
-            self.of(policy, *clients).map(|results| (*clients, results.committed.mean))
-        });
-        let served: Vec<_> = served.collect();
-        let first = served.iter().find(|(_, share)| *share < NEARLY_ALL)?;
-        let before = served.iter().take_while(|(_, share)| *share >= NEARLY_ALL).last();
-        let name = self.name(policy);
-        let share = amount(first.1, 0.0, Unit::Share);
+        let share = |clients: &u32| Some((*clients, self.of(policy, *clients)?.committed.mean));
+        let shares: Vec<_> = self.clients.iter().filter_map(share).collect();
+        let (clients, share) = *shares.iter().find(|(_, share)| *share < NEARLY_ALL)?;
+        let served = shares.iter().take_while(|(_, share)| *share >= NEARLY_ALL).last();
+        let name = match self.all.policies {
+            [_] => "The policy".into(),
+            _ => format!("Policy {}", self.short(policy)),
+        };
+        let share = amount(share, 0.0, Unit::Share);
         let beyond = format!("{share} of them succeed before it gives up");
-        Some(match before {
-            Some((clients, _)) => {
-                format!("{name} serves up to {clients} clients; with {}, {beyond}.", first.0)
+        Some(match served {
+            Some((most, _)) => {
+                format!("{name} serves up to {most} clients; with {clients}, {beyond}.")
             }
-            None => format!("{name} does not serve {} clients: {beyond}.", first.0),
+            None => format!("{name} does not serve {clients} clients: {beyond}."),
         })
     }
 
-    /// Its name, or its number where it has none.
-    fn short(&self, policy: usize) -> String {
-        self.findings.policies[policy].named.short(policy)
-    }
-
-    fn name(&self, policy: usize) -> String {
-        match self.policies().len() {
-            1 => "The policy".into(),
-            _ => format!("Policy {}", self.short(policy)),
-        }
-    }
-
     fn tables(&self) -> Vec<Table> {
-        let (most, measures) = (self.most(), self.findings.measures);
-        let is_of_most = |one: &&Outcome| one.clients == Some(most);
-        let outcomes: Vec<_> = self.findings.outcomes.iter().filter(is_of_most).cloned().collect();
+        let (largest, measures) = (self.largest(), self.all.measures);
+        let is_of_largest = |one: &&Measured| one.clients == Some(largest);
+        let measured: Vec<_> = self.all.measured.iter().filter(is_of_largest).cloned().collect();
         let mut tables = match self.clients {
-            [clients] => vec![table(format!("With {clients} clients"), &outcomes, measures)],
-            _ => self.by_crowd(),
+            [clients] => vec![table(format!("With {clients} clients"), &measured, measures)],
+            _ => self.by_measure(),
         };
-        tables.extend(changes(&outcomes, measures).map(|table| Table {
-            caption: format!("{}, with {most} clients", table.caption),
+        tables.extend(changes(&measured, measures).map(|table| Table {
+            caption: format!("{}, with {largest} clients", table.caption),
             ..table
         }));
         tables
     }
 
-    /// A table for each quantity, the crowds one below the other.
-    fn by_crowd(&self) -> Vec<Table> {
-        // That everybody succeeds is said once, in the first sentence.
-        let success: &[_] = match self.is_anybody_left() {
-            true => &[
-                ("committed", "Clients that succeed"),
-                ("all_committed", "Trials in which all do"),
-            ],
-            false => &[],
-        };
-        let cost = &[("calls", "Calls"), ("time_ms", "Time until the last is done")];
-        success.iter().chain(cost).map(|(key, caption)| self.table_of(key, caption)).collect()
-    }
-
-    fn is_anybody_left(&self) -> bool {
-        self.findings.found.iter().any(|one| one.results.committed.mean < 1.0)
+    /// A table for each measure, with a row for each crowd. Success is left out where everybody
+    /// succeeds.
+    fn by_measure(&self) -> Vec<Table> {
+        let success =
+            [("committed", "Clients that succeed"), ("all_committed", "Trials in which all do")];
+        let cost = [("calls", "Calls"), ("time_ms", "Time until the last is done")];
+        let success = success.into_iter().filter(|_| self.does_anybody_give_up());
+        success.chain(cost).map(|(key, caption)| self.table_of(key, caption)).collect()
     }
 
     fn table_of(&self, key: &str, caption: &str) -> Table {
-        let names = self.policies().map(|policy| self.short(policy));
         let row = |clients: &u32| {
-            let cell = |policy: usize| {
-                let is_it = |one: &&Outcome| one.policy == policy && one.clients == Some(*clients);
-                let outcome = self.findings.outcomes.iter().find(is_it);
-                outcome.map_or_else(|| "cut".into(), |outcome| outcome.words(key))
-            };
-            std::iter::once(clients.to_string()).chain(self.policies().map(cell)).collect()
+            let of_crowd = self.all.measured.iter().filter(|one| one.clients == Some(*clients));
+            std::iter::once(clients.to_string()).chain(of_crowd.map(|one| one.words(key))).collect()
         };
+        let names = self.policies().map(|policy| self.short(policy));
         let header = std::iter::once("clients".into()).chain(names).collect();
         let rows = self.clients.iter().map(row).collect();
         Table::new(format!("{caption}, by policy"), header, rows)
     }
 
     fn figures(&self) -> Vec<Figure> {
+        let chart = |title: &str, label: &str, quantity: fn(&Results) -> Estimate| {
+            let point = |one: &PolicyResults<Results>| {
+                Some(Point::of(one.clients?.into(), &quantity(&one.results)))
+            };
+            let series = self.series(point, Style::Line).collect();
+            let title = format!("{title} against the number of clients");
+            Chart::with_fitting_scale(title, Axis::new("clients", Scale::Whole), label, series)
+        };
         let mut figures = Vec::new();
         if self.clients.len() > 1 {
-            // Work and time of clients that give up are of no interest before this.
-            if self.is_anybody_left() {
-                figures.push(self.against_clients(
-                    "Success",
-                    "clients that succeed, %",
-                    Some(Scale::Percent),
-                    100.0,
-                    |all| all.committed,
-                ));
+            // Clients that give up need few calls and little time, so this comes first.
+            if self.does_anybody_give_up() {
+                let success = chart("Success", "clients that succeed, %", |all| all.committed);
+                figures.push(success.in_percent());
             }
-            figures.push(self.against_clients("Work", "calls", None, 1.0, |all| all.calls));
-            figures.push(self.against_clients(
-                "Time",
-                "time until the last is done, ms",
-                None,
-                1.0,
-                |all| all.time_ms,
-            ));
+            figures.push(chart("Work", "calls", |all| all.calls));
+            figures.push(chart("Time", "time until the last is done, ms", |all| all.time_ms));
         }
         figures.push(self.work_and_time());
-        figures
+        figures.into_iter().map(Figure::Chart).collect()
     }
 
-    fn against_clients(
-        &self,
-        title: &str,
-        label: &str,
-        scale: Option<Scale>,
-        times: f64,
-        quantity: impl Fn(&Results) -> Estimate,
-    ) -> Figure {
-        let point = |one: &Found<Results>| {
-            let Estimate { mean, low, high, .. } = quantity(&one.results);
-            let interval = (times * low, times * high);
-            Some(Point { x: one.clients?.into(), y: times * mean, interval })
-        };
-        let series: Vec<_> = self.series(point, Style::Line).collect();
-        // Where one policy needs a hundred times what another does, both are to be seen.
-        let values = || series.iter().flat_map(|series| &series.points).map(|point| point.y);
-        let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-        let is_wide = most > 30.0 * least && least > 0.0;
-        let usual = if is_wide { Scale::Logarithmic } else { Scale::Linear };
-        let scale = scale.unwrap_or(usual);
-        Figure::Chart(Chart {
-            title: format!("{title} against the number of clients"),
-            x: Axis { label: "clients".into(), scale: Scale::Whole },
-            y: Axis { label: label.into(), scale },
-            series,
-            levels: Vec::new(),
-            bands: Vec::new(),
-        })
-    }
-
-    /// Work against time, the largest crowd last.
-    fn work_and_time(&self) -> Figure {
-        let most = self.most();
-        let point = |one: &Found<Results>| {
+    /// Work against time with the largest crowd.
+    fn work_and_time(&self) -> Chart {
+        let largest = self.largest();
+        let point = |one: &PolicyResults<Results>| {
             let Results { calls, time_ms, .. } = &one.results;
-            (one.clients == Some(most)).then(|| Point::new(calls.mean, time_ms.mean))
+            (one.clients == Some(largest)).then(|| Point::new(calls.mean, time_ms.mean))
         };
-        // Work and time of those that give up are no achievement.
-        let with_share = |(policy, series): (usize, Series)| {
-            let results = self.of(policy, most);
-            match results.map(|results| results.committed.mean) {
-                Some(share) if share < NEARLY_ALL => {
-                    let share = amount(share, 0.0, Unit::Share);
-                    Series { name: format!("{} ({share} succeed)", series.name), ..series }
-                }
-                _ => series,
+        // Calls and time of clients that give up are no achievement.
+        let with_share = |(policy, mut series): (usize, Series)| {
+            let share = self.of(policy, largest).map(|results| results.committed.mean);
+            if let Some(share) = share.filter(|share| *share < NEARLY_ALL) {
+                series.name += &format!(" ({} succeed)", amount(share, 0.0, Unit::Share));
             }
+            series
         };
-        Figure::Chart(Chart {
-            title: format!(
-                "Work and time with {most} clients: the nearer to the corner, the better"
-            ),
-            x: Axis { label: "calls".into(), scale: Scale::Logarithmic },
-            y: Axis { label: "time until the last is done, ms".into(), scale: Scale::Logarithmic },
-            series: self.series(point, Style::Dots).enumerate().map(with_share).collect(),
-            levels: Vec::new(),
-            bands: Vec::new(),
-        })
+        let series: Vec<_> = self.series(point, Style::Dots).enumerate().map(with_share).collect();
+        let calls = series.iter().flat_map(|series| &series.points).map(|point| point.x);
+        Chart::with_fitting_scale(
+            format!("Work and time with {largest} clients: the nearer to the corner, the better"),
+            Axis::new("calls", fitting_scale(calls)),
+            "time until the last is done, ms",
+            series,
+        )
     }
 
     fn series(
         &self,
-        point: impl Fn(&Found<Results>) -> Option<Point>,
+        point: impl Fn(&PolicyResults<Results>) -> Option<Point>,
         style: Style,
     ) -> impl Iterator<Item = Series> {
         self.policies().map(move |policy| {
-            let found = self.findings.found.iter().filter(|one| one.policy == policy);
-            let points = found.filter_map(&point).collect();
-            Series { name: self.findings.policies[policy].named.label(policy), points, style }
+            let complete = self.all.complete.iter().filter(|one| one.policy == policy);
+            let points = complete.filter_map(&point).collect();
+            Series { name: self.all.policies[policy].label(policy), points, style }
         })
     }
 }
@@ -412,8 +388,4 @@ fn headline(results: &[Results], names: &[String], clients: u32) -> String {
         ),
         _ => "There is no policy.".into(),
     }
-}
-
-fn millis(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1e3
 }

@@ -1,29 +1,48 @@
-//! `layers`: what a call at the top becomes at the bottom, where every layer between retries.
+//! `layers`: how many attempts one call becomes where every layer of a system retries.
 
 use std::time::Duration;
 
+use clap::Args;
 use redial_sim::layers::{Comparison, Layers, Results};
 use serde_json::{Value as Json, json};
 
-use super::budget::Tokens;
-use super::outcome::{Unit, Value, amount};
-use super::scenario::{Change, Findings, Found, Quantity, Scenario, Trials, set};
-use crate::args::SettingFlags;
+use super::budget::BudgetFlags;
+use super::measure::{Unit, Value, amount};
+use super::scenario::{AllResults, Change, PolicyResults, Quantity, Scenario, Trials, set};
+use super::value::{self, Share};
 use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Style};
 use crate::output::Failure;
 
-/// How many layers, over what.
-pub(crate) struct Setting {
-    layers: Layers,
-    budget: Option<Tokens>,
+#[derive(Args)]
+pub(crate) struct LayersFlags {
+    /// how many layers retry [default: 3]
+    #[arg(long, value_name = "N")]
+    depth: Option<u32>,
+    /// the share of attempts that fail at the bottom [default: 100%]
+    #[arg(long, value_name = "SHARE", value_parser = value::share)]
+    errors: Option<Share>,
+    #[command(flatten)]
+    budget: BudgetFlags,
+    /// how many calls at the top [default: 1000]
+    #[arg(long, value_name = "N")]
+    calls: Option<u32>,
+    /// how long an attempt takes at the bottom [default: 10ms]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    attempt_time: Option<Duration>,
 }
 
-impl Scenario for Setting {
+pub(crate) struct LayersSettings {
+    layers: Layers,
+    budget: BudgetFlags,
+}
+
+impl Scenario for LayersSettings {
     type Simulated = Layers;
+    type Flags = LayersFlags;
 
     const NAME: &'static str = "layers";
-    const SETTINGS: &'static [&'static str] =
-        &["depth", "errors", "budget", "budget_burst", "budget_floor", "calls", "attempt_time"];
+    const ABOUT: &'static str = "services that call each other and all retry";
+    const EXAMPLES: &'static [&'static str] = &["layers --depth 3 -n 4"];
     const MEASURES: &'static [Quantity<Results>] = &[
         Quantity::titled("amplification", "attempts per call", Unit::Times, |results| {
             results.amplification.into()
@@ -46,14 +65,14 @@ impl Scenario for Setting {
         ("time_ms", |change| Some(change.time_ms)),
     ];
 
-    fn new(flags: &SettingFlags) -> Result<Self, Failure> {
-        let mut layers = Layers::default();
+    fn new(flags: LayersFlags) -> Result<Self, Failure> {
+        let budget = flags.budget;
+        budget.check()?;
+        let mut layers = Layers::default().budget(budget.builder());
         set(&mut layers.depth, flags.depth);
         set(&mut layers.errors, flags.errors.map(|share| share.0));
         set(&mut layers.calls, flags.calls);
         set(&mut layers.attempt_time, flags.attempt_time);
-        let budget = Tokens::new(flags)?;
-        layers.budget = budget.map(Tokens::builder);
         Ok(Self { layers, budget })
     }
 
@@ -70,7 +89,7 @@ impl Scenario for Setting {
             "name": Self::NAME,
             "depth": self.layers.depth,
             "errors": self.layers.errors,
-            "budget": self.budget.map(Tokens::json),
+            "budget": self.budget.json(),
             "calls": self.layers.calls,
             "attempt_time_ms": self.layers.attempt_time.as_secs_f64() * 1e3,
         })
@@ -84,48 +103,38 @@ impl Scenario for Setting {
         self.layers
     }
 
-    fn lead(&self, findings: &Findings<'_, Results>) -> Vec<String> {
+    fn lead(&self, all: &AllResults<'_, Results>) -> Vec<String> {
         let layers = match self.layers.depth {
             1 => "at one layer".into(),
             depth => format!("at each of {depth} layers"),
         };
         let in_order = |_: &Results| 0.0;
-        findings.sentences(in_order, |one| {
-            let name = findings.called(one);
-            let attempts = match one.results.amplification.mean {
+        all.sentences(in_order, |results, policy| {
+            let attempts = match results.amplification.mean {
                 1.0 => "one attempt".into(),
                 attempts => format!("{} attempts", amount(attempts, 0.0, Unit::Count)),
             };
             format!(
-                "With {name} {layers}, one call becomes {attempts} at the bottom ({} at worst); {} of the calls succeed.",
-                amount(one.results.worst as f64, 0.0, Unit::Count),
-                amount(one.results.succeeded.mean, 0.0, Unit::Share),
+                "With {policy} {layers}, one call becomes {attempts} at the bottom ({} at worst); {} of the calls succeed.",
+                amount(results.worst as f64, 0.0, Unit::Count),
+                amount(results.succeeded.mean, 0.0, Unit::Share),
             )
         })
     }
 
-    fn figures(&self, findings: &Findings<'_, Results>) -> Vec<Figure> {
-        vec![by_layer(findings.found)]
+    fn figures(&self, all: &AllResults<'_, Results>) -> Vec<Figure> {
+        let series = |one: &PolicyResults<Results>| {
+            // The calls of each layer from the top, and then the attempts that reach the bottom.
+            let reached = one.results.per_layer.iter().chain([&one.results.amplification]);
+            let points =
+                reached.enumerate().map(|(layer, estimate)| Point::of(layer as f64, estimate));
+            Series { name: one.name.clone(), points: points.collect(), style: Style::Line }
+        };
+        vec![Figure::Chart(Chart::new(
+            "What one call becomes, layer by layer",
+            Axis::new("layers below the top", Scale::Whole),
+            Axis::new("calls", Scale::Logarithmic),
+            all.complete.iter().map(series).collect(),
+        ))]
     }
-}
-
-fn by_layer(found: &[Found<Results>]) -> Figure {
-    let series = |one: &Found<Results>| {
-        // The calls of each layer from the top, and then the attempts that reach the bottom.
-        let reached = one.results.per_layer.iter().chain([&one.results.amplification]);
-        let points = reached.enumerate().map(|(layer, estimate)| Point {
-            x: layer as f64,
-            y: estimate.mean,
-            interval: (estimate.low, estimate.high),
-        });
-        Series { name: one.name.clone(), points: points.collect(), style: Style::Line }
-    };
-    Figure::Chart(Chart {
-        title: "What one call becomes, layer by layer".into(),
-        x: Axis { label: "layers below the top".into(), scale: Scale::Whole },
-        y: Axis { label: "calls".into(), scale: Scale::Logarithmic },
-        series: found.iter().map(series).collect(),
-        levels: Vec::new(),
-        bands: Vec::new(),
-    })
 }

@@ -2,52 +2,97 @@
 
 use std::time::Duration;
 
+use clap::Args;
 use redial_core::Breaker;
 use redial_sim::outage::{Arrivals, Comparison, Outage, Results, Service, Timeline};
 use serde_json::{Value as Json, json};
 
-use super::Candidate;
-use super::budget::{Tokens, needless};
-use super::outcome::{Unit, Value, amount};
-use super::scenario::{Change, Findings, Found, Quantity, Scenario, Trials, set};
-use crate::args::{self, SettingFlags};
+use super::budget::{BudgetFlags, needs};
+use super::candidate::Candidate;
+use super::measure::{Unit, Value, amount};
+use super::scenario::{AllResults, Change, PolicyResults, Quantity, Scenario, Trials, set};
+use super::value::{self, Choice, Share};
 use crate::chart::{Axis, Band, Chart, Figure, Level, Point, Scale, Series, Strip, Style};
 use crate::duration::human;
 use crate::output::Failure;
 
-/// Which service fails, for how long, and who calls it.
-pub(crate) struct Setting {
+const SERVICE: Choice<Service> = Choice(&[
+    ("exponential", Service::Exponential, "Exponentially distributed"),
+    ("constant", Service::Constant, "All the same"),
+]);
+
+const ARRIVALS: Choice<Arrivals> = Choice(&[
+    ("poisson", Arrivals::Poisson, "At random, independently of each other"),
+    ("regular", Arrivals::Regular, "At equal intervals"),
+]);
+
+#[derive(Args)]
+pub(crate) struct OutageFlags {
+    /// calls per second
+    #[arg(long, value_name = "N", value_parser = value::number)]
+    rate: Option<f64>,
+    /// requests that the service can serve per second
+    #[arg(long, value_name = "N", value_parser = value::number)]
+    capacity: Option<f64>,
+    /// how long it lasts [default: 10s]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    down: Option<Duration>,
+    /// the share of the capacity that is left during the outage, such as 22% [default: 0%]
+    #[arg(long, value_name = "SHARE", value_parser = value::share)]
+    remaining: Option<Share>,
+    /// requests are refused at once during the outage, instead of hanging
+    #[arg(long)]
+    refuse: bool,
+    /// how long the trial runs before the outage [default: 10s]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    before: Option<Duration>,
+    /// how long the trial runs after the outage [default: 5min]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    after: Option<Duration>,
+    /// requests that may wait; more are refused [default: no bound]
+    #[arg(long, value_name = "N")]
+    queue: Option<u32>,
+    /// how long requests take to serve [default: exponential]
+    #[arg(long, value_name = "HOW", value_parser = SERVICE)]
+    service: Option<Service>,
+    /// how calls arrive [default: poisson]
+    #[arg(long, value_name = "HOW", value_parser = ARRIVALS)]
+    arrivals: Option<Arrivals>,
+    /// the share of served requests that fail all the same [default: 0%]
+    #[arg(long, value_name = "SHARE", value_parser = value::share)]
+    errors: Option<Share>,
+    #[command(flatten)]
+    budget: BudgetFlags,
+    /// a circuit breaker that opens after so many failures in a row
+    #[arg(long, value_name = "N")]
+    breaker: Option<u32>,
+    /// how long an open breaker waits before it lets a probe through [default: 30s]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    breaker_recovery: Option<Duration>,
+    /// processes, each with a budget and a breaker of its own [default: 1]
+    #[arg(long, value_name = "N")]
+    processes: Option<u32>,
+}
+
+pub(crate) struct OutageSettings {
     outage: Outage,
-    budget: Option<Tokens>,
+    budget: BudgetFlags,
     breaker: Option<(u32, Duration)>,
 }
 
-/// As many windows as these are looked at in a trial, and in all trials together.
+/// Windows of a trial, and of all trials together: see `window`.
 const WINDOWS: u64 = 10_000;
 const WINDOWS_OF_ALL: u64 = 1_000_000;
 
-impl Scenario for Setting {
+impl Scenario for OutageSettings {
     type Simulated = Outage;
+    type Flags = OutageFlags;
 
     const NAME: &'static str = "outage";
-    const SETTINGS: &'static [&'static str] = &[
-        "rate",
-        "capacity",
-        "down",
-        "remaining",
-        "refuse",
-        "before",
-        "after",
-        "queue",
-        "service",
-        "arrivals",
-        "errors",
-        "budget",
-        "budget_burst",
-        "budget_floor",
-        "breaker",
-        "breaker_recovery",
-        "processes",
+    const ABOUT: &'static str = "a service that fails for a while, under calls that keep coming";
+    const EXAMPLES: &'static [&'static str] = &[
+        "outage --rate 280 --capacity 300 --with 'retry: 1, delay: 0s' --with 'attempts: 1'",
+        "outage --rate 280 --capacity 300 --after 15min --budget 5% -n 4 --assert 'recovers < 10min'",
     ];
     const MEASURES: &'static [Quantity<Results>] = &[
         Quantity::titled("recovers", "recovers", Unit::Share, |results| {
@@ -83,7 +128,7 @@ impl Scenario for Setting {
         ("gave_up", |change| change.gave_up),
     ];
 
-    fn new(flags: &SettingFlags) -> Result<Self, Failure> {
+    fn new(flags: OutageFlags) -> Result<Self, Failure> {
         let (Some(rate), Some(capacity)) = (flags.rate, flags.capacity) else {
             let missing = if flags.rate.is_none() { "--rate" } else { "--capacity" };
             return Err(Failure::Message(format!(
@@ -91,15 +136,15 @@ impl Scenario for Setting {
             )));
         };
         let recovery = flags.breaker_recovery.unwrap_or(Duration::from_secs(30));
-        let breaker = match flags.breaker {
-            Some(failures) => Some((failures, recovery)),
-            None => needless("breaker-recovery", "breaker", flags.breaker_recovery.is_some())?,
-        };
-        let budget = Tokens::new(flags)?;
+        let breaker = flags.breaker.map(|failures| (failures, recovery));
+        let has_recovery = flags.breaker_recovery.is_some();
+        needs("breaker-recovery", "breaker", breaker.is_none() && has_recovery)?;
+        let budget = flags.budget;
+        budget.check()?;
         let mut outage = Outage::new(rate, capacity)
             .refuses(flags.refuse)
             .queue(flags.queue)
-            .budget(budget.map(Tokens::builder))
+            .budget(budget.builder())
             .breaker(breaker.map(|(failures, recovery)| {
                 Breaker::builder().failures(failures).recovery(recovery)
             }));
@@ -109,16 +154,8 @@ impl Scenario for Setting {
         set(&mut outage.after, flags.after);
         set(&mut outage.errors, flags.errors.map(|share| share.0));
         set(&mut outage.processes, flags.processes);
-        let service = flags.service.map(|service| match service {
-            args::Service::Exponential => Service::Exponential,
-            args::Service::Constant => Service::Constant,
-        });
-        set(&mut outage.service, service);
-        let arrivals = flags.arrivals.map(|arrivals| match arrivals {
-            args::Arrivals::Poisson => Arrivals::Poisson,
-            args::Arrivals::Regular => Arrivals::Regular,
-        });
-        set(&mut outage.arrivals, arrivals);
+        set(&mut outage.service, flags.service);
+        set(&mut outage.arrivals, flags.arrivals);
         Ok(Self { outage, budget, breaker })
     }
 
@@ -147,10 +184,10 @@ impl Scenario for Setting {
             "before_s": outage.before.as_secs_f64(),
             "after_s": outage.after.as_secs_f64(),
             "queue": outage.queue,
-            "service": match outage.service { Service::Exponential => "exponential", Service::Constant => "constant" },
-            "arrivals": match outage.arrivals { Arrivals::Poisson => "poisson", Arrivals::Regular => "regular" },
+            "service": SERVICE.word(outage.service),
+            "arrivals": ARRIVALS.word(outage.arrivals),
             "errors": outage.errors,
-            "budget": budget.map(Tokens::json),
+            "budget": budget.json(),
             "breaker": breaker.map(|(failures, recovery)| json!({
                 "failures": failures,
                 "recovery_s": recovery.as_secs_f64(),
@@ -171,11 +208,10 @@ impl Scenario for Setting {
         outage
     }
 
-    fn lead(&self, findings: &Findings<'_, Results>) -> Vec<String> {
-        // What does not recover is what people have to know first.
-        let is_well = |results: &Results| f64::from(u8::from(results.recovers.mean == 1.0));
-        let answer = |one: &Found<Results>| self.answer(&one.results, &findings.called(one));
-        let mut lead = findings.sentences(is_well, answer);
+    fn lead(&self, all: &AllResults<'_, Results>) -> Vec<String> {
+        // Those that do not recover come first.
+        let recovers = |results: &Results| f64::from(u8::from(results.recovers.mean == 1.0));
+        let mut lead = all.sentences(recovers, |results, policy| self.answer(results, policy));
         let Outage { rate, capacity, .. } = self.outage;
         if rate >= capacity {
             lead.insert(
@@ -188,55 +224,46 @@ impl Scenario for Setting {
         lead
     }
 
-    fn figures(&self, findings: &Findings<'_, Results>) -> Vec<Figure> {
-        let Self { outage, .. } = self;
-        let found = findings.found;
-        let time = || Axis { label: "seconds since the outage began".into(), scale: Scale::Linear };
-        let bands =
-            || vec![Band { from: 0.0, to: outage.down.as_secs_f64(), label: "outage".into() }];
-        let levels = || {
-            vec![Level { value: outage.capacity, label: format!("capacity {}", outage.capacity) }]
-        };
-        let trials = trials_words(&found[0].results);
+    fn figures(&self, all: &AllResults<'_, Results>) -> Vec<Figure> {
+        let Outage { capacity, down, .. } = self.outage;
+        let first = &all.complete[0].results;
+        let time = || Axis::new("seconds since the outage began", Scale::Linear);
+        let trials = trials_words(first);
         let chart = |title: &str, label: &str, quantity: fn(&Timeline) -> &[f64]| {
+            let series = all.complete.iter().map(|one| by_trial(one, quantity)).collect();
             Figure::Chart(Chart {
-                title: format!("{title}{trials}"),
-                x: time(),
-                y: Axis { label: label.into(), scale: Scale::Linear },
-                series: found.iter().map(|one| one.series(quantity)).collect(),
-                levels: levels(),
-                bands: bands(),
+                levels: vec![Level { value: capacity, label: format!("capacity {capacity}") }],
+                bands: vec![Band { from: 0.0, to: down.as_secs_f64(), label: "outage".into() }],
+                ..Chart::with_fitting_scale(format!("{title}{trials}"), time(), label, series)
             })
         };
-        let timeline = &found[0].results.timeline;
-        let strip = Figure::Strip(Strip {
-            title: "Requests that arrive".into(),
-            x: time(),
-            start: timeline.starts_s.first().copied().unwrap_or_default(),
-            bin: timeline.window.as_secs_f64(),
-            rows: found
-                .iter()
-                .map(|one| (one.name.clone(), one.results.timeline.load.clone()))
-                .collect(),
-            unit: "requests per second".into(),
-        });
+        let load =
+            |one: &PolicyResults<Results>| (one.name.clone(), one.results.timeline.load.clone());
         vec![
-            chart("Load through the outage", "requests per second", |course| &course.load),
-            chart("Calls that succeed", "calls per second", |course| &course.goodput),
-            strip,
-            work_and_success(found),
+            chart("Load through the outage", "requests per second", |trial| &trial.load),
+            chart("Calls that succeed", "calls per second", |trial| &trial.goodput),
+            Figure::Strip(Strip {
+                title: "Requests that arrive".into(),
+                x: time(),
+                start: first.timeline.starts_s.first().copied().unwrap_or_default(),
+                bin: first.timeline.window.as_secs_f64(),
+                rows: all.complete.iter().map(load).collect(),
+                unit: "requests per second".into(),
+            }),
+            work_and_success(all.complete),
         ]
     }
 
-    fn about_timeouts(&self, policies: &[Candidate]) -> Option<String> {
+    fn timeout_note(&self, policies: &[Candidate]) -> Option<String> {
         let all_have_one = policies.iter().all(|candidate| candidate.timeout.is_some());
-        let usual = human(self.outage.timeout);
-        (!all_have_one)
-            .then(|| format!("Attempts time out after {usual}, unless their policy has a timeout."))
+        let timeout = human(self.outage.timeout);
+        (!all_have_one).then(|| {
+            format!("Attempts time out after {timeout}, unless their policy has a timeout.")
+        })
     }
 }
 
-impl Setting {
+impl OutageSettings {
     /// A second, unless that made too many windows to be kept or to be drawn.
     fn window(&self, trials: &Trials) -> Duration {
         let Outage { before, down, after, .. } = self.outage;
@@ -296,14 +323,13 @@ fn recovery(results: &Results) -> Value {
     }
 }
 
-impl Found<Results> {
-    fn series(&self, quantity: fn(&Timeline) -> &[f64]) -> Series {
-        let course = |timeline: &Timeline| {
-            let values = timeline.starts_s.iter().zip(quantity(timeline));
-            values.map(|(&x, &y)| Point::new(x, y)).collect()
-        };
-        Series::of_trials(self.name.clone(), self.results.timelines.iter().map(course))
-    }
+/// A quantity over time, a line for each trial.
+fn by_trial(one: &PolicyResults<Results>, quantity: fn(&Timeline) -> &[f64]) -> Series {
+    let trial = |timeline: &Timeline| {
+        let values = timeline.starts_s.iter().zip(quantity(timeline));
+        values.map(|(&x, &y)| Point::new(x, y)).collect()
+    };
+    Series::of_trials(one.name.clone(), one.results.timelines.iter().map(trial))
 }
 
 /// Which trials are drawn, where there are several.
@@ -315,19 +341,17 @@ fn trials_words(results: &Results) -> String {
     }
 }
 
-/// What the calls cost, and how many give up.
-fn work_and_success(found: &[Found<Results>]) -> Figure {
-    let series = |one: &Found<Results>| {
+/// Attempts per call against the share of calls that give up.
+fn work_and_success(complete: &[PolicyResults<Results>]) -> Figure {
+    let series = |one: &PolicyResults<Results>| {
         let gave_up = one.results.gave_up.map_or(0.0, |estimate| 100.0 * estimate.mean);
         let point = Point::new(one.results.amplification.mean, gave_up);
         Series { name: one.name.clone(), points: vec![point], style: Style::Dots }
     };
-    Figure::Chart(Chart {
-        title: "Work and loss: the nearer to the corner, the better".into(),
-        x: Axis { label: "attempts per call".into(), scale: Scale::Linear },
-        y: Axis { label: "calls that give up, %".into(), scale: Scale::Percent },
-        series: found.iter().map(series).collect(),
-        levels: Vec::new(),
-        bands: Vec::new(),
-    })
+    Figure::Chart(Chart::new(
+        "Work and loss: the nearer to the corner, the better",
+        Axis::new("attempts per call", Scale::Linear),
+        Axis::new("calls that give up, %", Scale::Percent),
+        complete.iter().map(series).collect(),
+    ))
 }

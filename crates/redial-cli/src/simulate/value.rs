@@ -1,8 +1,46 @@
 //! The values of a scenario's flags.
 
+use std::ffi::OsStr;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Command};
+
 use crate::duration;
+
+/// A flag whose value is one of a few words: the word, what it stands for, and its help.
+#[derive(Clone, Copy)]
+pub(crate) struct Choice<T: 'static>(pub(crate) &'static [(&'static str, T, &'static str)]);
+
+impl<T: Copy + PartialEq> Choice<T> {
+    /// The word for a value.
+    pub(crate) fn word(&self, value: T) -> Option<&'static str> {
+        self.0.iter().find(|(_, other, _)| *other == value).map(|(word, ..)| *word)
+    }
+
+    fn words(&self) -> impl Iterator<Item = PossibleValue> + use<T> {
+        self.0.iter().map(|(word, _, help)| PossibleValue::new(*word).help(*help))
+    }
+}
+
+impl<T: Copy + PartialEq + Send + Sync> TypedValueParser for Choice<T> {
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        flag: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<T, clap::Error> {
+        let word = PossibleValuesParser::new(self.words()).parse_ref(command, flag, value)?;
+        let meant = self.0.iter().find(|(other, ..)| *other == word).map(|(_, value, _)| *value);
+        meant.ok_or_else(|| clap::Error::new(clap::error::ErrorKind::InvalidValue))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.words()))
+    }
+}
 
 /// A part of a whole, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,26 +2,46 @@
 
 use std::time::Duration;
 
+use clap::Args;
 use redial_sim::wave::{Comparison, Results, Timeline, Wave};
 use serde_json::{Value as Json, json};
 
-use super::outcome::{Measure, Unit, amount};
-use super::scenario::{Change, Findings, Found, Quantity, Scenario, Trials, set};
-use crate::args::SettingFlags;
+use super::measure::{Measure, Unit, amount};
+use super::scenario::{AllResults, Change, PolicyResults, Quantity, Scenario, Trials, set};
+use super::value::{self, Clients};
 use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Strip, Table};
 use crate::duration::human;
 use crate::output::Failure;
 
-/// How many clients, and how closely they are looked at.
-pub(crate) struct Setting {
+#[derive(Args)]
+pub(crate) struct WaveFlags {
+    /// how many clients, such as 100, 5,10,20, 10..190, or 10..190:30 with a step
+    #[arg(long, value_name = "N", value_parser = value::clients)]
+    clients: Option<Clients>,
+    /// the length of the window within which the most retries are counted [default: 20ms]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    window: Option<Duration>,
+    /// when a trial ends [default: 1min]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    until: Option<Duration>,
+    /// when the service comes back [default: never]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    down: Option<Duration>,
+}
+
+pub(crate) struct WaveSettings {
     wave: Wave,
 }
 
-impl Scenario for Setting {
+impl Scenario for WaveSettings {
     type Simulated = Wave;
+    type Flags = WaveFlags;
 
     const NAME: &'static str = "wave";
-    const SETTINGS: &'static [&'static str] = &["clients", "window", "until", "down"];
+    const ABOUT: &'static str =
+        "clients that all fail at once, and what their retries do to a service that stays down";
+    const EXAMPLES: &'static [&'static str] =
+        &["wave --clients 100000 --with 'retry: 5, delay: 1s, backoff: exponential, jitter: full'"];
     const MEASURES: &'static [Quantity<Results>] = &[
         Quantity::titled("peak", "peak", Unit::Count, |results| results.peak.into()),
         Quantity::titled("peak_share", "of the clients", Unit::Share, |results| {
@@ -47,7 +67,7 @@ impl Scenario for Setting {
         ("back", |change| Some(change.back)),
     ];
 
-    fn new(flags: &SettingFlags) -> Result<Self, Failure> {
+    fn new(flags: WaveFlags) -> Result<Self, Failure> {
         let mut wave = Wave::default();
         match flags.clients.as_ref().map(|clients| clients.0.as_slice()) {
             None => {}
@@ -90,62 +110,56 @@ impl Scenario for Setting {
         self.wave
     }
 
-    fn lead(&self, findings: &Findings<'_, Results>) -> Vec<String> {
-        let answer = |one: &Found<Results>| self.answer(&one.results, &findings.called(one));
-        findings.sentences(|results| results.peak.mean, answer)
+    fn lead(&self, all: &AllResults<'_, Results>) -> Vec<String> {
+        all.sentences(|results| results.peak.mean, |results, policy| self.answer(results, policy))
     }
 
-    fn tables(&self, findings: &Findings<'_, Results>) -> Vec<Table> {
+    fn tables(&self, all: &AllResults<'_, Results>) -> Vec<Table> {
         let window = human(self.wave.window);
-        let caption = format!("By policy; the peak is the most retries within {window}");
-        findings.tables(
-            caption,
-            match self.wave.down {
-                Some(_) => |_: &Measure| true,
-                None => |measure: &Measure| !measure.key.starts_with("back"),
-            },
-        )
+        let is_shown = match self.wave.down {
+            Some(_) => |_: &Measure| true,
+            None => |measure: &Measure| !measure.key.starts_with("back"),
+        };
+        all.tables(format!("By policy; the peak is the most retries within {window}"), is_shown)
     }
 
-    fn figures(&self, findings: &Findings<'_, Results>) -> Vec<Figure> {
-        let found = findings.found;
-        let time = || Axis { label: "seconds since all failed".into(), scale: Scale::Linear };
+    fn figures(&self, all: &AllResults<'_, Results>) -> Vec<Figure> {
+        let time = || Axis::new("seconds since all failed", Scale::Linear);
         // Rows of one strip have cells of one length: the longest of them.
-        let bin =
-            found.iter().map(|one| one.results.timeline.bin).max().unwrap_or(self.wave.window);
-        let series = |one: &Found<Results>| {
-            let point = |(at, arrivals)| Point::new(at as f64 * bin.as_secs_f64(), arrivals);
-            let course =
-                |course| cells(course, bin).into_iter().enumerate().map(point).collect::<Vec<_>>();
-            Series::of_trials(one.name.clone(), one.results.timelines.iter().map(course))
+        let bins = all.complete.iter().map(|one| one.results.timeline.bin);
+        let bin = bins.max().unwrap_or(self.wave.window);
+        let seconds = bin.as_secs_f64();
+        let row =
+            |one: &PolicyResults<Results>| (one.name.clone(), in_bins(&one.results.timeline, bin));
+        let series = |one: &PolicyResults<Results>| {
+            let trial = |timeline| {
+                let peaks = in_bins(timeline, bin).into_iter().enumerate();
+                peaks.map(|(at, peak)| Point::new(at as f64 * seconds, peak)).collect()
+            };
+            Series::of_trials(one.name.clone(), one.results.timelines.iter().map(trial))
         };
-        let label = format!("retries within {}", human(bin));
-        // Where one policy comes at one moment, a chart shows nothing of the others.
+        // The same window as that of the peak in words and tables.
+        let unit = format!("retries within {}", human(self.wave.window));
         vec![
             Figure::Strip(Strip {
                 title: "When they arrive".into(),
                 x: time(),
                 start: 0.0,
-                bin: bin.as_secs_f64(),
-                rows: found
-                    .iter()
-                    .map(|one| (one.name.clone(), cells(&one.results.timeline, bin)))
-                    .collect(),
-                unit: label.clone(),
+                bin: seconds,
+                rows: all.complete.iter().map(row).collect(),
+                unit: unit.clone(),
             }),
-            Figure::Chart(Chart {
-                title: "Retries that arrive, trial by trial".into(),
-                x: time(),
-                y: Axis { label, scale: Scale::Linear },
-                series: found.iter().map(series).collect(),
-                levels: Vec::new(),
-                bands: Vec::new(),
-            }),
+            Figure::Chart(Chart::with_fitting_scale(
+                "Retries that arrive, trial by trial",
+                time(),
+                unit,
+                all.complete.iter().map(series).collect(),
+            )),
         ]
     }
 }
 
-impl Setting {
+impl WaveSettings {
     fn answer(&self, results: &Results, name: &str) -> String {
         if results.peak.mean == 0.0 {
             return format!("With {name} nobody comes back.");
@@ -163,10 +177,15 @@ impl Setting {
     }
 }
 
-/// Arrivals in cells of this length, which is that of the timeline or twice that, and so on.
-fn cells(timeline: &Timeline, bin: Duration) -> Vec<f64> {
+/// The peaks of a timeline in bins of this length, which is that of its own doubled any number of
+/// times.
+fn in_bins(timeline: &Timeline, bin: Duration) -> Vec<f64> {
     let together = (bin.as_nanos() / timeline.bin.as_nanos().max(1)).max(1) as usize;
-    timeline.arrivals.chunks(together).map(|cells| cells.iter().sum()).collect()
+    timeline
+        .arrivals
+        .chunks(together)
+        .map(|some| some.iter().copied().fold(0.0, f64::max))
+        .collect()
 }
 
 fn in_the_end(results: &Results) -> String {

@@ -20,6 +20,8 @@ pub(crate) enum Scale {
     Percent,
     /// Equal lengths are equal factors. Only numbers above zero have a place on it.
     Logarithmic,
+    /// The same, with zero at the low end.
+    LogarithmicFromZero,
     /// Equal lengths are equal times, in nanoseconds from zero on.
     Time,
     /// The same up to this moment, which is not far, and by its powers from there on.
@@ -36,6 +38,10 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
+    pub(crate) fn new(label: impl Into<String>, scale: Scale) -> Self {
+        Self { label: label.into(), scale }
+    }
+
     /// Whether a number has a place on it.
     pub(crate) fn can_show(&self, value: f64) -> bool {
         has_place(self.scale, value)
@@ -44,7 +50,9 @@ impl Axis {
     /// What is written along it.
     pub(crate) fn words(&self) -> String {
         match self.scale {
-            Scale::Logarithmic | Scale::FarTime { .. } => format!("{} (logarithmic)", self.label),
+            Scale::Logarithmic | Scale::LogarithmicFromZero | Scale::FarTime { .. } => {
+                format!("{} (logarithmic)", self.label)
+            }
             _ => self.label.clone(),
         }
     }
@@ -74,7 +82,9 @@ pub(crate) struct Tick {
 impl Range {
     /// From the least to the greatest of these values; none where no value has a place on it.
     pub(crate) fn around(scale: Scale, values: impl Iterator<Item = f64>) -> Option<Self> {
-        let values = values.filter(|value| has_place(scale, *value));
+        // Zero has its place below all others.
+        let is_end = |value: &f64| scale != Scale::LogarithmicFromZero || *value >= LEAST;
+        let values = values.filter(|value| has_place(scale, *value)).filter(is_end);
         let ends = values.fold(None, |ends: Option<(f64, f64)>, value| {
             let (low, high) = ends.unwrap_or((value, value));
             Some((low.min(value), high.max(value)))
@@ -83,7 +93,9 @@ impl Range {
         Some(match scale {
             Scale::Linear | Scale::Whole => Self { scale, ..Self::linear(low, high) },
             Scale::Percent => Self { scale, low: low.min(0.0), high: high.max(100.0) },
-            Scale::Logarithmic => Self::logarithmic(low, high),
+            Scale::Logarithmic | Scale::LogarithmicFromZero => {
+                Self { scale, ..Self::logarithmic(low, high) }
+            }
             Scale::Time | Scale::FarTime { .. } => Self { scale, low: 0.0, high },
         })
     }
@@ -142,7 +154,7 @@ impl Range {
                 let step = round_below((self.high - self.low) / 8.0);
                 (floor(self.low / step) * step, ceil(self.high / step) * step)
             }
-            Scale::Logarithmic => {
+            Scale::Logarithmic | Scale::LogarithmicFromZero => {
                 let below = round_below(self.high);
                 // Just above a round number there is nothing left to round.
                 let exact = self.high <= below * (1.0 + 1e-9);
@@ -164,18 +176,22 @@ impl Range {
         self.position(nanos as f64).unwrap_or(0.0)
     }
 
-    fn fraction(&self, value: f64) -> f64 {
-        /// How much of an axis shows what is next to nothing.
+    /// From zero to `near` in the first bit of the axis, and by equal factors from there on.
+    fn beyond(&self, near: f64, value: f64) -> f64 {
         const NEAR: f64 = 0.06;
+        if value <= near {
+            return NEAR * value / near;
+        }
+        NEAR + (1.0 - NEAR) * libm::log(value / near) / libm::log(self.high / near)
+    }
+
+    fn fraction(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear | Scale::Whole | Scale::Percent | Scale::Time => {
                 (value - self.low) / (self.high - self.low)
             }
-            Scale::FarTime { near } if value <= near as f64 => NEAR * value / near as f64,
-            Scale::FarTime { near } => {
-                let near = near as f64;
-                NEAR + (1.0 - NEAR) * libm::log(value / near) / libm::log(self.high / near)
-            }
+            Scale::FarTime { near } => self.beyond(near as f64, value),
+            Scale::LogarithmicFromZero => self.beyond(self.low, value),
             Scale::Logarithmic => {
                 let low = libm::log(self.low);
                 (libm::log(value) - low) / (libm::log(self.high) - low)
@@ -194,6 +210,16 @@ impl Range {
         let mut choices = match self.scale {
             Scale::Linear | Scale::Whole | Scale::Percent => vec![],
             Scale::Logarithmic => self.powers(),
+            Scale::LogarithmicFromZero => {
+                // The lowest power may be too close to zero.
+                let with_zero = |ticks: Vec<Tick>| {
+                    [0, 1].map(|skipped| {
+                        let ticks = ticks.iter().skip(skipped).cloned();
+                        std::iter::once(self.tick(0.0, 1.0)).chain(ticks).collect()
+                    })
+                };
+                return self.powers().into_iter().flat_map(with_zero).collect();
+            }
             Scale::Time => return self.even_moments(),
             Scale::FarTime { near } => return self.far_moments(near),
         };
@@ -267,7 +293,7 @@ fn has_place(scale: Scale, value: f64) -> bool {
     let least = match scale {
         Scale::Linear | Scale::Whole | Scale::Percent => -GREATEST,
         Scale::Logarithmic => LEAST,
-        Scale::Time | Scale::FarTime { .. } => 0.0,
+        Scale::LogarithmicFromZero | Scale::Time | Scale::FarTime { .. } => 0.0,
     };
     (least..=GREATEST).contains(&value)
 }
@@ -408,6 +434,13 @@ mod tests {
             (&[1e-300, 1e300], "10⁻³⁰⁰ 10⁻²⁰⁰ 10⁻¹⁰⁰ 1 10¹⁰⁰ 10²⁰⁰ 10³⁰⁰"),
             (&[70.0], "5 10 20 50 100 200 500 1000"),
         ];
+        let from_zero: [(&[f64], &str); 2] = [
+            (&[0.0, 1.0, 1000.0], "0 1 10 100 1000"),
+            (&[0.0, 30.0, 400.0], "0 20 50 100 200 500"),
+        ];
+        for (values, expected) in from_zero {
+            assert_eq!(ticks(Scale::LogarithmicFromZero, values, 8), expected, "{values:?}");
+        }
         for (values, expected) in logarithmic {
             assert_eq!(ticks(Scale::Logarithmic, values, 8), expected, "{values:?}");
         }
@@ -437,6 +470,10 @@ mod tests {
         for value in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(range.position(value), None, "{value}");
         }
+        let from_zero = Range::around(Scale::LogarithmicFromZero, [0.0, 1.0, 100.0].into_iter());
+        let position = |value| from_zero.unwrap().position(value).unwrap();
+        assert_eq!(position(0.0), 0.0);
+        assert!(0.0 < position(0.1) && position(0.1) < position(1.0) && position(100.0) > 0.999);
         assert_eq!(Range::around(Scale::Linear, [f64::NAN].into_iter()), None);
     }
 }

@@ -15,6 +15,8 @@ mod terminal;
 mod tests;
 mod thin;
 
+use redial_sim::Estimate;
+
 use super::axis::Range;
 pub(crate) use super::axis::{Axis, Scale};
 use super::svg::{Canvas, Drawing, Size};
@@ -37,7 +39,12 @@ impl Point {
         Self { x, y, interval: (y, y) }
     }
 
-    /// Between the courses of two trials of one series: a line goes to neither from the other.
+    /// One with the confidence interval of an estimate.
+    pub(crate) const fn of(x: f64, estimate: &Estimate) -> Self {
+        Self { x, y: estimate.mean, interval: (estimate.low, estimate.high) }
+    }
+
+    /// Between two trials of one series, which no line joins.
     const GAP: Self = Self::new(f64::NAN, f64::NAN);
 
     /// Whether there is an interval to be drawn.
@@ -63,17 +70,23 @@ pub(crate) enum Style {
 pub(crate) struct Series {
     /// What to call them; of any length, and it may hold anything.
     pub name: String,
-    /// In the order in which they are joined; [`Point::GAP`] ends the course of a trial.
+    /// In the order in which they are joined; [`Point::GAP`] is between two trials.
     pub points: Vec<Point>,
     /// How they are drawn.
     pub style: Style,
 }
 
 impl Series {
-    /// The courses of trials, a thin line each: their mean would be the course of none.
-    pub(crate) fn of_trials(name: String, courses: impl Iterator<Item = Vec<Point>>) -> Self {
-        let courses: Vec<_> = courses.collect();
-        Self { name, points: courses.join(&Point::GAP), style: Style::Steps }
+    /// A thin line for each trial: their mean would look like none of them.
+    pub(crate) fn of_trials(name: String, trials: impl Iterator<Item = Vec<Point>>) -> Self {
+        let trials: Vec<_> = trials.collect();
+        Self { name, points: trials.join(&Point::GAP), style: Style::Steps }
+    }
+
+    /// The greatest of its values; 0 where there is none above.
+    fn greatest(&self) -> f64 {
+        let values = self.points.iter().map(|point| point.y);
+        values.filter(|value| value.is_finite()).fold(0.0, f64::max)
     }
 }
 
@@ -112,6 +125,47 @@ pub(crate) struct Chart {
     pub levels: Vec<Level>,
     /// Shaded stretches.
     pub bands: Vec<Band>,
+}
+
+impl Chart {
+    pub(crate) fn new(title: impl Into<String>, x: Axis, y: Axis, series: Vec<Series>) -> Self {
+        Self { title: title.into(), x, y, series, levels: Vec::new(), bands: Vec::new() }
+    }
+
+    /// One whose vertical axis is logarithmic where a series would be flat at the bottom beside
+    /// another.
+    pub(crate) fn with_fitting_scale(
+        title: impl Into<String>,
+        x: Axis,
+        label: impl Into<String>,
+        series: Vec<Series>,
+    ) -> Self {
+        let is_zero = |series: &Series| series.points.iter().any(|point| point.y == 0.0);
+        let scale = match fitting_scale(series.iter().map(Series::greatest)) {
+            Scale::Logarithmic if series.iter().any(is_zero) => Scale::LogarithmicFromZero,
+            scale => scale,
+        };
+        Self::new(title, x, Axis::new(label, scale), series)
+    }
+
+    /// With its values, which are shares, in percent.
+    pub(crate) fn in_percent(mut self) -> Self {
+        self.y.scale = Scale::Percent;
+        for point in self.series.iter_mut().flat_map(|series| &mut series.points) {
+            let (low, high) = point.interval;
+            (point.y, point.interval) = (100.0 * point.y, (100.0 * low, 100.0 * high));
+        }
+        self
+    }
+}
+
+/// A logarithmic scale where some of the values, of those above zero, are many times the others.
+pub(crate) fn fitting_scale(values: impl Iterator<Item = f64>) -> Scale {
+    const MANY: f64 = 10.0;
+    let ends = values
+        .filter(|value| *value > 0.0 && value.is_finite())
+        .fold((f64::INFINITY, 0.0f64), |(least, most), value| (least.min(value), most.max(value)));
+    if ends.1 > MANY * ends.0 { Scale::Logarithmic } else { Scale::Linear }
 }
 
 /// Amounts over time, a row for each policy; the darker a cell, the more.

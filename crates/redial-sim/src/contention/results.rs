@@ -4,10 +4,9 @@ use std::fmt;
 
 use super::Contention;
 use crate::digest::Digest;
-use crate::engine::Ended;
 use crate::estimate::{COUPLED, Estimate, Share};
 use crate::run::Run;
-use crate::scenario;
+use crate::scenario::{self, Trace};
 
 /// One trial: one crowd, from the first event to the last.
 ///
@@ -23,8 +22,8 @@ use crate::scenario;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Trial {
-    /// How it ended.
-    pub ended: Ended,
+    /// Its events: messages that the contended thing had to decide.
+    pub trace: Trace,
     /// Clients.
     pub clients: u32,
     /// Requests that the contended thing had to decide: writes, proposals, or prepares and accepts.
@@ -37,10 +36,6 @@ pub struct Trial {
     pub gave_up: u32,
     /// When the last client learnt how it ended for it.
     pub nanos: u64,
-    /// Events of the engine.
-    pub events: u64,
-    /// The digest of the trace.
-    pub digest: Digest,
 }
 
 impl Trial {
@@ -58,16 +53,12 @@ impl Trial {
 }
 
 impl scenario::Trial for Trial {
-    fn ended(&self) -> Ended {
-        self.ended
-    }
-
-    fn events(&self) -> u64 {
-        self.events
+    fn trace(&self) -> &Trace {
+        &self.trace
     }
 
     fn add_to(&self, digest: &mut Digest) {
-        digest.add(self.digest.value());
+        digest.add(self.trace.digest.value());
         digest.add(self.nanos);
     }
 

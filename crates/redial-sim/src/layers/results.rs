@@ -1,11 +1,9 @@
 //! What the trials of layers amount to.
 
 use super::Layers;
-use crate::digest::Digest;
-use crate::engine::Ended;
 use crate::estimate::{COUPLED, Estimate};
 use crate::run::Run;
-use crate::scenario;
+use crate::scenario::{self, Trace};
 
 /// One trial of layers.
 ///
@@ -21,8 +19,8 @@ use crate::scenario;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// How it ended.
-    pub ended: Ended,
+    /// Its events: the end of each attempt, and with a budget the start of those that enter a layer.
+    pub trace: Trace,
     /// Attempts at the bottom.
     pub attempts: u64,
     /// The most attempts that one call at the top became, of those that have ended.
@@ -37,27 +35,14 @@ pub struct Trial {
     pub nanos_mean: u64,
     /// How long 99 of 100 of them took at most.
     pub nanos_p99: u64,
-    /// Events of the engine: the end of each attempt, and with a budget the start of those that
-    /// enter a layer.
-    pub events: u64,
-    /// The digest of the trace.
-    pub digest: Digest,
     /// How many attempts for each call are to be expected of the policy: see
     /// [`Results::closed_form`].
     pub(super) closed_form: Option<f64>,
 }
 
 impl scenario::Trial for Trial {
-    fn ended(&self) -> Ended {
-        self.ended
-    }
-
-    fn events(&self) -> u64 {
-        self.events
-    }
-
-    fn add_to(&self, digest: &mut Digest) {
-        digest.add(self.digest.value());
+    fn trace(&self) -> &Trace {
+        &self.trace
     }
 }
 

@@ -131,8 +131,7 @@ impl<'p, S: Schedule> Stack<'p, S> {
             Some(into_this)
         });
         Trial {
-            ended: run.ended,
-            events: run.events,
+            trace: run.trace(digest),
             attempts: self.attempts,
             attempts_worst: self.attempts_worst,
             entered: entered.collect(),
@@ -140,7 +139,6 @@ impl<'p, S: Schedule> Stack<'p, S> {
             gave_up: self.times.len() as u32 - self.succeeded,
             nanos_mean: mean(&self.times),
             nanos_p99: quantile(&mut self.times, 99).unwrap_or(0),
-            digest,
             closed_form: self.closed_form,
         }
     }

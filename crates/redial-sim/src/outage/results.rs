@@ -8,10 +8,10 @@ use super::tally::{CallCounts, Tally, Window};
 use super::timeline::Timeline;
 use super::timetable::Phases;
 use crate::digest::Digest;
-use crate::engine::{Ended, EngineRun};
+use crate::engine::EngineRun;
 use crate::estimate::{COUPLED, Estimate, Share};
 use crate::run::Run;
-use crate::scenario;
+use crate::scenario::{self, Trace};
 
 /// One trial: one outage, from some time before it to some time after.
 ///
@@ -29,8 +29,8 @@ use crate::scenario;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Trial {
-    /// How it ended.
-    pub ended: Ended,
+    /// Its events.
+    pub trace: Trace,
     /// Calls, by when they began.
     pub calls: Phases<CallCounts>,
     /// Calls that had neither succeeded nor given up at the end.
@@ -55,10 +55,6 @@ pub struct Trial {
     pub caught: Option<CaughtCounts>,
     /// When its last event was, in nanoseconds from its start.
     pub nanos: u64,
-    /// Events of the engine.
-    pub events: u64,
-    /// The digest of the trace.
-    pub digest: Digest,
     pub(super) windows: Vec<Window>,
 }
 
@@ -103,7 +99,7 @@ impl Trial {
         let is_over = is_of_use && recovery <= tally.timetable.until - tally.timetable.up;
         let last_failure = tally.last_after(|window| window.failed() > 0);
         Self {
-            ended: run.ended,
+            trace: run.trace(digest),
             calls: tally.calls,
             in_flight,
             attempts: tally.attempts,
@@ -114,8 +110,6 @@ impl Trial {
             late_succeeded: tally.late_succeeded,
             caught: CaughtCounts::of(&mut tally.caught),
             nanos: run.last_tick,
-            events: run.events,
-            digest,
             windows: std::mem::take(&mut tally.windows),
         }
     }
@@ -161,16 +155,12 @@ impl Trial {
 }
 
 impl scenario::Trial for Trial {
-    fn ended(&self) -> Ended {
-        self.ended
-    }
-
-    fn events(&self) -> u64 {
-        self.events
+    fn trace(&self) -> &Trace {
+        &self.trace
     }
 
     fn add_to(&self, digest: &mut Digest) {
-        digest.add(self.digest.value());
+        digest.add(self.trace.digest.value());
         digest.add(self.nanos);
     }
 

@@ -90,7 +90,7 @@ impl Crowd {
         let (calls, time_ms, committed) = yours.results().map_or(alone, |results| {
             (results.calls.mean, results.time_ms.mean, results.committed.mean)
         });
-        let longest = yours.trials().iter().map(|trial| trial.events).max().unwrap_or(0);
+        let longest = yours.trials().iter().map(|trial| trial.trace.events).max().unwrap_or(0);
         let bounds = scenario.experiment().bounds;
         let events = bounds.events.min(longest.saturating_mul(PATIENCE));
         let scenario = scenario.bounds(Bounds { events, ..bounds }).threads(1);

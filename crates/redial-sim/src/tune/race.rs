@@ -100,7 +100,7 @@ impl<'s> Race<'s> {
     /// Runs a round, unless it is stopped: then all is as before.
     pub(super) fn run(&mut self, round: &Round, scenarios: &[Contention]) -> Result<(), Invalid> {
         let entrants = self.field(round);
-        let crowds = Crowds::new(scenarios, &self.search.yours, self.search.goal)?;
+        let crowds = Crowds::new(scenarios, &self.search.yours, self.search.commits)?;
         let measured = trials::run(
             entrants.len() as u32,
             self.search.scenario.experiment().threads,

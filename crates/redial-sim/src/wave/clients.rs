@@ -57,14 +57,15 @@ impl<'p, S: Schedule> Clients<'p, S> {
         // SplitMix64 is a counter: streams that start 2³² apart do not overlap, because a client
         // draws fewer than 2³² words.
         let words = seeds.word();
-        trial.ended = (0..self.count)
+        trial.trace.ended = (0..self.count)
             .find_map(|client| {
                 let words = SplitMix64::new(words.wrapping_add(u64::from(client) << 32));
                 self.client(words, &mut trial)
             })
             .unwrap_or(Ended::Quiet);
         trial.retries = self.arrivals.len() as u64;
-        if trial.ended.is_complete() {
+        trial.trace.events = trial.retries;
+        if trial.trace.ended.is_complete() {
             self.look_at(&mut trial);
             trial.bins = with_bins.then(|| Bins::of(&self.arrivals, self.window));
         }
@@ -80,10 +81,10 @@ impl<'p, S: Schedule> Clients<'p, S> {
         let from = self.arrivals.len();
         let fate = self.retry(words);
         for arrival in &self.arrivals[from..] {
-            trial.digest.add(*arrival);
+            trial.trace.digest.add(*arrival);
         }
         // A separator between the arrivals of one client and those of the next.
-        trial.digest.add(u64::MAX);
+        trial.trace.digest.add(u64::MAX);
         match fate {
             Fate::Back => trial.back += 1,
             Fate::GaveUp => trial.gave_up += 1,

@@ -6,7 +6,7 @@ use crate::digest::Digest;
 use crate::engine::Ended;
 use crate::estimate::Estimate;
 use crate::run::Run;
-use crate::scenario;
+use crate::scenario::{self, Trace};
 
 /// One trial of a wave. Times are counted from the failure.
 ///
@@ -23,8 +23,8 @@ use crate::scenario;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Trial {
-    /// How it ended.
-    pub ended: Ended,
+    /// Its events, the retries: client by client, not in the order of time.
+    pub trace: Trace,
     /// Retries of all clients; each is an event.
     pub retries: u64,
     /// The most retries within one window; zero where the trial was cut.
@@ -47,8 +47,6 @@ pub struct Trial {
     pub back_p99_nanos: Option<u64>,
     /// When the last of them did.
     pub back_last_nanos: Option<u64>,
-    /// The digest of all arrivals, client by client.
-    pub digest: Digest,
     /// Its timeline, where it is one of the first trials and complete.
     pub(super) bins: Option<Bins>,
 }
@@ -56,7 +54,7 @@ pub struct Trial {
 impl Trial {
     /// Before its first client.
     pub(super) const NONE: Self = Self {
-        ended: Ended::Quiet,
+        trace: Trace { ended: Ended::Quiet, events: 0, digest: Digest::new() },
         retries: 0,
         peak: 0,
         peak_nanos: None,
@@ -68,22 +66,17 @@ impl Trial {
         back_p50_nanos: None,
         back_p99_nanos: None,
         back_last_nanos: None,
-        digest: Digest::new(),
         bins: None,
     };
 }
 
 impl scenario::Trial for Trial {
-    fn ended(&self) -> Ended {
-        self.ended
-    }
-
-    fn events(&self) -> u64 {
-        self.retries
+    fn trace(&self) -> &Trace {
+        &self.trace
     }
 
     fn add_to(&self, digest: &mut Digest) {
-        digest.add(self.digest.value());
+        digest.add(self.trace.digest.value());
         digest.add(self.peak);
     }
 }

@@ -63,8 +63,8 @@ fn all_times_times_a_thousand_change_no_count() {
         let (one, thousand) = (scaled(scenario, 1), scaled(scenario, 1000));
         for (small, large) in one.trials().iter().zip(thousand.trials()) {
             assert_eq!(
-                (small.calls, small.attempts, small.committed, small.gave_up, small.events),
-                (large.calls, large.attempts, large.committed, large.gave_up, large.events),
+                (small.calls, small.attempts, small.committed, small.gave_up, small.trace.events),
+                (large.calls, large.attempts, large.committed, large.gave_up, large.trace.events),
             );
             assert!((large.nanos as f64 / small.nanos as f64 - 1000.0).abs() < 0.01);
         }

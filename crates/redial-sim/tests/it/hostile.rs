@@ -38,7 +38,7 @@ fn a_crowd_that_collides_for_ever_is_cut_and_says_so() {
     let cut = run.results().expect_err("nothing can ever succeed");
     assert_eq!((cut.bound, cut.index, cut.trials), (Ended::Events, 0, 500));
     let trial = cut.trial.expect("one was run");
-    assert_eq!((trial.events, trial.committed), (100_000, 0));
+    assert_eq!((trial.trace.events, trial.committed), (100_000, 0));
     assert_eq!(run.trials().len(), 1, "the other trials would only be cut, too");
     assert!(run.against(&run).is_none(), "there is nothing to compare");
 }

@@ -112,7 +112,7 @@ fn all_times_times_1024_change_no_count() {
     let (small, large) = (scaled(1), scaled(1024));
     for (small, large) in small.trials().iter().zip(large.trials()) {
         assert_eq!((small.calls, small.attempts), (large.calls, large.attempts));
-        assert_eq!((small.in_flight, small.events), (large.in_flight, large.events));
+        assert_eq!((small.in_flight, small.trace.events), (large.in_flight, large.trace.events));
         assert_eq!((small.peak, small.late_attempts), (large.peak, large.late_attempts));
         assert_eq!(small.recovery.map(|time| time * 1024), large.recovery);
     }
@@ -190,7 +190,7 @@ fn a_bound_cuts_and_says_so() {
     // Refused at once, and at once again.
     let endless = cut(few, &Backoff::none().unlimited());
     let trial = endless.trial.expect("one was run");
-    assert_eq!((endless.bound, trial.events, endless.trials), (Ended::Events, 50_000, 6));
+    assert_eq!((endless.bound, trial.trace.events, endless.trials), (Ended::Events, 50_000, 6));
     assert_eq!(trial.nanos / 1_000_000_000, 10);
 
     let crowded = cut(Bounds { clients: 40, ..Bounds::DEFAULT }, &FOREVER);

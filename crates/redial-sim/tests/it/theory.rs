@@ -114,7 +114,7 @@ fn attempts_and_outcomes_add_up() {
             // Who gave up had seven attempts, who did not had one at least.
             let least = u64::from(trial.committed + 7 * trial.gave_up);
             assert!(trial.attempts >= least, "{trial:?}");
-            assert!(trial.calls >= trial.attempts && trial.events <= 2 * trial.attempts);
+            assert!(trial.calls >= trial.attempts && trial.trace.events <= 2 * trial.attempts);
         }
     }
 }

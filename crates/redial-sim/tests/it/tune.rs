@@ -5,8 +5,8 @@ use std::time::Duration;
 use redial_core::{Backoff, Policy};
 use redial_sim::contention::{Latency, Results, Trial};
 use redial_sim::engine::Bounds;
-use redial_sim::tune::{Candidate, Effort, Found};
-use redial_sim::{Contention, Cut, Search, Watch};
+use redial_sim::tune::{Candidate, Effort, Tuned};
+use redial_sim::{Contention, Incomplete, Search, Watch};
 
 /// The best policy of AWS's study.
 const STUDY: Policy = Backoff::exponential(Duration::from_millis(10))
@@ -21,7 +21,7 @@ fn quick(scenario: Contention, clients: &[u32]) -> Search {
 }
 
 #[track_caller]
-fn found(search: &Search) -> Found {
+fn found(search: &Search) -> Tuned {
     search.run().expect("a valid search")
 }
 
@@ -33,7 +33,7 @@ fn refused(search: Search, message: &str) {
 #[test]
 fn the_best_policy_of_the_study_is_beaten_at_every_number_of_clients() {
     for seed in [1, 2, 3] {
-        let search = quick(Contention::occ(1).seed(seed), &[20, 50, 100, 190]).against(&STUDY);
+        let search = quick(Contention::occ(1).seed(seed), &[20, 50, 100, 190]).yours(&STUDY);
         let found = found(&search);
         assert!(found.beats_yours(), "seed {seed}: {found:#?}");
         // Also on chance that has nothing to do with the search's, between those numbers.
@@ -52,14 +52,15 @@ fn the_best_policy_of_the_study_is_beaten_at_every_number_of_clients() {
 fn a_policy_that_gives_up_is_replaced_by_one_that_serves() {
     for scenario in [Contention::ballot(1), Contention::collision(1)] {
         let scenario = scenario.latency(Latency::millis(50, 10));
-        let search = quick(scenario, &[2, 5, 10]).against(&Policy::CONTENTION);
+        let search = quick(scenario, &[2, 5, 10]).yours(&Policy::CONTENTION);
         let found = found(&search.attempts(7..=7));
         assert!(!found.yours.meets_goal() && found.winner.meets_goal(), "{found:#?}");
         assert_eq!(found.winner.policy.attempts(), Some(7));
         assert_eq!(found.winner.policy.limit(), Policy::CONTENTION.limit());
         for gain in &found.gain {
-            let committed =
-                |results: Result<Results, Cut<Trial>>| results.expect("all end").committed.mean;
+            let committed = |results: Result<Results, Incomplete<Trial>>| {
+                results.expect("all end").committed.mean
+            };
             let (winner, yours) = (committed(gain.winner), committed(gain.yours));
             assert!(winner >= 0.99 && winner >= yours, "{gain:?}");
         }
@@ -69,7 +70,7 @@ fn a_policy_that_gives_up_is_replaced_by_one_that_serves() {
 #[test]
 fn the_share_that_was_asked_for_holds_on_new_chance() {
     for seed in 1..=3 {
-        let search = quick(Contention::collision(1).seed(seed), &[8]).against(&Policy::CONTENTION);
+        let search = quick(Contention::collision(1).seed(seed), &[8]).yours(&Policy::CONTENTION);
         let found = found(&search.attempts(4..=4).commits(0.9));
         let results = found.gain[0].winner.expect("all end");
         assert!(found.winner.meets_goal() && results.committed.mean >= 0.9, "{found:#?}");
@@ -82,11 +83,11 @@ fn the_share_that_was_asked_for_holds_on_new_chance() {
 fn no_member_of_the_front_betters_another_and_the_winner_is_one() {
     let searches = [
         quick(Contention::occ(1), &[10, 60]),
-        quick(Contention::ballot(1), &[3, 10]).against(&Policy::CONTENTION),
-        quick(Contention::collision(1), &[5]).against(&Policy::CONTENTION).commits(0.9),
+        quick(Contention::ballot(1), &[3, 10]).yours(&Policy::CONTENTION),
+        quick(Contention::collision(1), &[5]).yours(&Policy::CONTENTION).commits(0.9),
     ];
     for search in &searches {
-        let Found { front, winner, .. } = found(search);
+        let Tuned { front, winner, .. } = found(search);
         assert!(front.len() > 1 && front.contains(&winner), "{front:#?}");
         assert!(front.is_sorted_by(|one, other| one.calls <= other.calls));
         for (one, other) in front.iter().flat_map(|one| front.iter().map(move |other| (one, other)))
@@ -124,7 +125,7 @@ fn any_number_of_threads_finds_the_same() {
 #[test]
 fn where_yours_cannot_be_bettered_it_wins() {
     // One client succeeds at its first attempt, whatever the policy.
-    let found = found(&quick(Contention::occ(1), &[1]).against(&STUDY));
+    let found = found(&quick(Contention::occ(1), &[1]).yours(&STUDY));
     assert_eq!((found.winner, found.winner.policy), (found.yours, STUDY));
     assert_eq!(found.winner.regret, 1.0);
     assert!(!found.beats_yours());
@@ -134,7 +135,7 @@ fn where_yours_cannot_be_bettered_it_wins() {
 fn a_search_that_is_stopped_tells_what_it_knows() {
     static STOPPED: Watch = Watch::new();
     STOPPED.stop();
-    let search = quick(Contention::occ(1).watch(&STOPPED), &[100]).against(&STUDY);
+    let search = quick(Contention::occ(1).watch(&STOPPED), &[100]).yours(&STUDY);
     let at_once = found(&search);
     assert!(!at_once.is_complete && at_once.gain.is_empty());
     assert_eq!((at_once.winner.policy, at_once.tried), (STUDY, 0));
@@ -182,7 +183,7 @@ fn a_crowd_that_nobody_can_serve_has_no_winner_but_yours() {
     let scenario = Contention::collision(1)
         .latency(Latency::millis(20, 0))
         .bounds(Bounds { events: 300, ..Bounds::DEFAULT });
-    let found = found(&quick(scenario, &[200]).against(&FOREVER));
+    let found = found(&quick(scenario, &[200]).yours(&FOREVER));
     assert_eq!(found.winner.policy, FOREVER);
     assert_eq!((found.winner.regret, found.winner.committed), (f64::INFINITY, 0.0));
     assert!(found.is_complete && !found.winner.meets_goal() && !found.beats_yours());
@@ -193,7 +194,7 @@ fn a_crowd_that_nobody_can_serve_has_no_winner_but_yours() {
 #[test]
 fn where_yours_comes_to_no_end_another_may() {
     let scenario = Contention::collision(1).latency(Latency::millis(20, 0));
-    let found = found(&quick(scenario, &[2, 20]).against(&FOREVER));
+    let found = found(&quick(scenario, &[2, 20]).yours(&FOREVER));
     assert_eq!(found.yours.regret, f64::INFINITY);
     assert!(found.winner.meets_goal() && found.winner.regret.is_finite(), "{found:#?}");
     let gain = &found.gain[1];
@@ -203,7 +204,7 @@ fn where_yours_comes_to_no_end_another_may() {
 #[test]
 fn where_hardly_anybody_is_served_the_winner_serves_the_most() {
     let scenario = Contention::collision(1).latency(Latency::millis(50, 10));
-    let search = quick(scenario, &[200]).against(&Policy::CONTENTION).attempts(2..=4);
+    let search = quick(scenario, &[200]).yours(&Policy::CONTENTION).attempts(2..=4);
     let found = found(&search);
     assert!(!found.winner.meets_goal());
     assert!(found.winner.committed > found.yours.committed, "{found:#?}");

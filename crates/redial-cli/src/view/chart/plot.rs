@@ -28,6 +28,8 @@ pub(super) struct Frame {
     x: Range,
     y: Range,
     pub(super) area: Area,
+    /// How far above the axis its low end is: a line at zero would lie under the axis.
+    inset: f64,
     x_ticks: Vec<Tick>,
     y_ticks: Vec<Tick>,
     /// Whether the names of lines stand beside their ends.
@@ -53,7 +55,10 @@ impl Frame {
             bottom: size.height,
         };
         let x_ticks = x.ticks_in(area, size);
-        Some(Self { x, y, area, x_ticks, y_ticks, names_beside: names.is_some() })
+        let values = chart.series.iter().flat_map(|series| &series.points).map(|point| point.y);
+        let is_on_axis = |value: f64| y.position(value) == Some(0.0);
+        let inset = if values.into_iter().any(is_on_axis) { 7.0 } else { 0.0 };
+        Some(Self { x, y, area, inset, x_ticks, y_ticks, names_beside: names.is_some() })
     }
 
     fn x(&self, position: f64) -> f64 {
@@ -61,7 +66,8 @@ impl Frame {
     }
 
     fn y(&self, position: f64) -> f64 {
-        self.area.bottom - position * (self.area.bottom - self.area.top)
+        let low = self.area.bottom - self.inset;
+        low - position * (low - self.area.top)
     }
 
     pub(super) fn at(&self, point: &Point) -> Option<(f64, f64)> {

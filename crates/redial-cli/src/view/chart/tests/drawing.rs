@@ -42,6 +42,33 @@ fn points_are_where_the_numbers_say() {
     }
 }
 
+/// A line under the axis would not be seen.
+#[test]
+fn a_line_at_zero_is_above_the_axis() {
+    let points = [(0.0, 5.0), (1.0, 0.0), (2.0, 0.0)];
+    for scale in [Scale::Linear, Scale::LogarithmicFromZero] {
+        let chart = chart(scale, vec![series("zero", Style::Steps, &points)]);
+        let picture = picture(&Figure::Chart(chart).svg());
+        let parts = parts(&picture);
+        let lowest = curves(&parts)[0].corners().iter().map(|corner| corner.2).fold(0.0, f64::max);
+        let axis = parts.iter().find(|part| part.is("line", "axis")).unwrap().start().1;
+        assert!(lowest < axis - 5.0, "{lowest}, {axis}");
+    }
+}
+
+#[test]
+fn a_policy_that_another_dwarfs_has_a_logarithmic_axis() {
+    let scale = |greatest: [f64; 2], least: f64| {
+        let line = |y| series("policy", Style::Line, &[(0.0, least), (1.0, y)]);
+        let series = greatest.map(line).to_vec();
+        Chart::with_fitting_scale("Calls", axis("clients", Scale::Linear), "calls", series).y.scale
+    };
+    assert_eq!(scale([10.0, 90.0], 1.0), Scale::Linear);
+    assert_eq!(scale([10.0, 110.0], 1.0), Scale::Logarithmic);
+    assert_eq!(scale([10.0, 110.0], 0.0), Scale::LogarithmicFromZero);
+    assert_eq!(scale([0.0, 110.0], 0.0), Scale::Linear);
+}
+
 #[test]
 fn factors_are_lengths_on_a_logarithmic_axis() {
     let points = [(0.0, 1.0), (1.0, 10.0), (2.0, 100.0), (3.0, 1000.0), (4.0, 0.0), (5.0, -1.0)];

@@ -1,10 +1,11 @@
-//! A scenario and what policies came to in it, and all the ways to say that.
+//! What `simulate` and `tune` print: a report as text, JSON, CSV, SVG and HTML.
 
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value as Json, json};
 
-use super::assertion::Answer;
-use super::outcome::{Outcome, spread};
+use super::assertion::Checked;
+use super::candidate::Candidate;
+use super::measure::{Measured, for_csv};
 use crate::chart::{Figure, svg_of};
 use crate::output::{Failure, count};
 use crate::text::{BOLD, DIM, paragraph, styled, wrap_clause};
@@ -12,69 +13,37 @@ use crate::view::page::Page;
 use crate::view::table::Table;
 use crate::visible::visible;
 
-/// Lines longer than this are not read with pleasure.
+/// The widest that paragraphs are in a terminal.
 const READABLE: usize = 100;
 
-/// More than these are for a page; a terminal shows the first of them unless told.
+/// How many charts a terminal shows unless told.
 const FIGURES: usize = 2;
 
-/// A policy that is compared.
-#[derive(Clone, Debug)]
-pub(crate) struct Compared {
-    /// Its name, where it has one.
-    pub(crate) name: Option<String>,
-    /// Whether another policy has it as well, as when two files are compared.
-    pub(crate) has_namesake: bool,
-    pub(crate) clause: String,
-    /// The variable of the environment that it comes from, where it does.
-    pub(crate) from: Option<&'static str>,
-}
-
-impl Compared {
-    /// What it is called in a sentence after the word policy: its name, or its number, or both
-    /// where another has the same name.
-    pub(crate) fn short(&self, place: usize) -> String {
-        match &self.name {
-            Some(name) if !self.has_namesake => visible(name),
-            Some(_) => self.label(place),
-            None => (place + 1).to_string(),
-        }
-    }
-
-    /// What it is called beside others: by its number, and by its name where it has one.
-    pub(crate) fn label(&self, place: usize) -> String {
-        match &self.name {
-            Some(name) => format!("{} {}", place + 1, visible(name)),
-            None => format!("{} {}", place + 1, self.clause),
-        }
-    }
-}
-
-/// What has been found out.
+/// The results of a simulation or a search, with everything that is printed about them.
 #[derive(Debug)]
-pub(crate) struct Study {
+pub(crate) struct SimulationReport {
     pub(crate) title: String,
-    /// The scenario, for programs.
+    /// The settings of the scenario.
     pub(crate) scenario: Json,
-    /// What else there is for programs.
+    /// The other fields of the JSON document.
     pub(crate) more: Vec<(&'static str, Json)>,
-    pub(crate) policies: Vec<Compared>,
-    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) policies: Vec<Candidate>,
+    /// Every policy with every crowd.
+    pub(crate) measured: Vec<Measured>,
     /// Sentences, the answer first.
     pub(crate) lead: Vec<String>,
     pub(crate) tables: Vec<Table>,
     pub(crate) figures: Vec<Figure>,
-    /// What one has to know about the numbers.
     pub(crate) notes: Vec<String>,
-    pub(crate) answers: Vec<Answer>,
+    pub(crate) assertions: Vec<Checked>,
 }
 
 /// The exit code where an assertion does not hold.
 const DOES_NOT_HOLD: u8 = 1;
 
-impl Study {
+impl SimulationReport {
     pub(crate) fn exit_code(&self) -> u8 {
-        let holds = self.answers.iter().all(|answer| answer.holds);
+        let holds = self.assertions.iter().all(|assertion| assertion.holds);
         if holds { 0 } else { DOES_NOT_HOLD }
     }
 
@@ -85,19 +54,19 @@ impl Study {
         for (key, value) in &self.more {
             document[key] = value.clone();
         }
-        if !self.answers.is_empty() {
-            document["assertions"] = self.answers.iter().map(Answer::json).collect();
+        if !self.assertions.is_empty() {
+            document["assertions"] = self.assertions.iter().map(Checked::json).collect();
         }
         format!("{document:#}\n")
     }
 
     /// One line for each result; a mean and its interval are columns of their own.
     pub(crate) fn csv(&self) -> String {
-        let spread = |(outcome, result): (&Outcome, Json)| match &outcome.values {
-            Ok(values) => flat(&spread(result, values)),
+        let row = |(one, result): (&Measured, Json)| match &one.values {
+            Ok(values) => flat(&for_csv(result, values)),
             Err(_) => flat(&result),
         };
-        let rows: Vec<_> = self.outcomes.iter().zip(self.results()).map(spread).collect();
+        let rows: Vec<_> = self.measured.iter().zip(self.results()).map(row).collect();
         let mut columns: Vec<&str> = Vec::new();
         for (name, _) in rows.iter().flatten() {
             if !columns.contains(&name.as_str()) {
@@ -116,8 +85,8 @@ impl Study {
     }
 
     fn results(&self) -> impl Iterator<Item = Json> {
-        let json = |one: &Outcome| one.json(&self.policies[one.policy]);
-        self.outcomes.iter().map(json)
+        let json = |one: &Measured| one.json(&self.policies[one.policy]);
+        self.measured.iter().map(json)
     }
 
     pub(crate) fn svg(&self, charts: Option<usize>) -> Result<String, Failure> {
@@ -130,14 +99,13 @@ impl Study {
         }
     }
 
-    /// The first of the figures, or all of them.
     fn figures_to_draw(&self, charts: Option<usize>) -> &[Figure] {
         let count = charts.unwrap_or(usize::MAX).min(self.figures.len());
         &self.figures[..count]
     }
 
     pub(crate) fn html(&self, command: String) -> String {
-        let policy = |(place, one): (usize, &Compared)| {
+        let policy = |(place, one): (usize, &Candidate)| {
             vec![
                 one.name.as_ref().map_or_else(|| (place + 1).to_string(), |_| one.label(place)),
                 one.clause.clone(),
@@ -148,11 +116,13 @@ impl Study {
             vec!["policy".into(), "clause".into()],
             self.policies.iter().enumerate().map(policy).collect(),
         );
-        let answers =
-            self.answers.iter().map(|answer| answer.sentence(&self.policies, &self.outcomes));
+        let assertions = self
+            .assertions
+            .iter()
+            .map(|assertion| assertion.sentence(&self.policies, &self.measured));
         Page {
             title: self.title.clone(),
-            lead: self.lead.iter().cloned().chain(answers).collect(),
+            lead: self.lead.iter().cloned().chain(assertions).collect(),
             figures: self.figures.clone(),
             tables: std::iter::once(policies)
                 .chain(self.tables.iter().cloned())
@@ -164,10 +134,10 @@ impl Study {
         .html()
     }
 
-    /// The scenario, for whoever has the page alone.
+    /// The settings of the scenario, for the page.
     fn settings(&self) -> Table {
         let row = |(name, value): (String, String)| vec![name.replace('_', " "), value];
-        let trials = self.outcomes.iter().map(|outcome| outcome.trials).max().unwrap_or(0);
+        let trials = self.measured.iter().map(|one| one.trials).max().unwrap_or(0);
         let trials = ("trials".to_owned(), trials.to_string());
         let settings = flat(&self.scenario).into_iter().filter(|(_, value)| !value.is_empty());
         let rows = settings.chain([trials]).map(row).collect();
@@ -208,19 +178,19 @@ impl Study {
         for note in &self.notes {
             text += &paragraph(DIM, note, width.min(READABLE));
         }
-        if !self.answers.is_empty() {
+        if !self.assertions.is_empty() {
             text.push('\n');
         }
-        for answer in &self.answers {
-            let colour = if answer.holds { AnsiColor::Green } else { AnsiColor::Red };
-            let sentence = answer.sentence(&self.policies, &self.outcomes);
+        for assertion in &self.assertions {
+            let colour = if assertion.holds { AnsiColor::Green } else { AnsiColor::Red };
+            let sentence = assertion.sentence(&self.policies, &self.measured);
             text += &paragraph(colour.on_default(), &sentence, width.min(READABLE));
         }
         text
     }
 }
 
-impl Answer {
+impl Checked {
     fn json(&self) -> Json {
         json!({
             "assertion": self.text,
@@ -231,17 +201,17 @@ impl Answer {
     }
 
     /// `holds: peak < 2x (1.2x ±0.1x, policy fetch)`
-    pub(crate) fn sentence(&self, policies: &[Compared], outcomes: &[Outcome]) -> String {
+    pub(crate) fn sentence(&self, policies: &[Candidate], measured: &[Measured]) -> String {
         let verdict = if self.holds { "holds" } else { "does not hold" };
         let doubt = match self.is_sure {
             Some(false) => ", but more trials are needed to be sure",
             Some(true) | None => "",
         };
-        let of = self.worst.and_then(|worst| outcomes.get(worst)).map(|outcome| {
+        let of = self.worst.and_then(|worst| measured.get(worst)).map(|one| {
             let several = policies.len() > 1;
-            let policy = several.then(|| format!(", policy {}", outcome.short));
+            let policy = several.then(|| format!(", policy {}", one.short));
             let clients =
-                outcome.clients.map(|clients| format!(", {}", count(clients as usize, "client")));
+                one.clients.map(|clients| format!(", {}", count(clients as usize, "client")));
             [policy, clients].into_iter().flatten().collect::<String>()
         });
         format!("{verdict}{doubt}: {} ({}{})", self.text, self.words, of.unwrap_or_default())

@@ -1,16 +1,16 @@
-//! What policies came to: numbers with names, the same for tables, programs and assertions.
+//! What is measured: numbers with names, the same in tables, JSON, CSV and assertions.
 
 use std::time::Duration;
 
 use redial_sim::{Estimate, Share};
 use serde_json::{Map, json};
 
-use super::study::Compared;
+use super::candidate::Candidate;
 use crate::duration::human;
 use crate::view::number;
 use crate::view::table::Table;
 
-/// What a number is of.
+/// The unit of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Count,
@@ -19,14 +19,14 @@ pub(crate) enum Unit {
     PerSecond,
     /// A multiple of something.
     Times,
-    /// A part of a whole, from 0 to 1.
+    /// From 0 to 1, printed in percent.
     Share,
-    /// The difference of two such parts: percentage points.
+    /// The difference of two shares, in percentage points.
     Points,
 }
 
 impl Unit {
-    /// What a difference of two is in.
+    /// The unit of a difference.
     fn of_differences(self) -> Self {
         match self {
             Self::Share => Self::Points,
@@ -35,8 +35,7 @@ impl Unit {
     }
 }
 
-/// A quantity of a scenario: its key in JSON, what it is of, and what it is called in a table, if it
-/// stands in one.
+/// A quantity of a scenario: its key in JSON, its unit, and its title in tables, if they show it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measure {
     pub(crate) key: &'static str,
@@ -49,27 +48,27 @@ impl Measure {
         Self { key, unit, title: None }
     }
 
-    /// Its name where the unit is said otherwise.
+    /// Its name in assertions: the key without its unit.
     pub(crate) fn name(self) -> &'static str {
         self.key.strip_suffix("_ms").or_else(|| self.key.strip_suffix("_s")).unwrap_or(self.key)
     }
 }
 
-/// What a quantity came to.
+/// The value of a measure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value {
     /// A mean over trials.
     Estimate(Estimate),
-    /// How many of the trials.
+    /// A share of the trials.
     Share(Share),
-    /// A number that is neither.
+    /// A number without an interval.
     Number(f64),
-    /// Something that did not happen in every trial, so that its mean is beyond all bounds; and the
-    /// mean over those in which it did.
+    /// The time until something that did not happen in every trial: infinite in assertions. The mean
+    /// is over the trials in which it did.
     Sometimes(Estimate),
-    /// Something that happened in no trial.
+    /// The time until something that happened in no trial.
     Never,
-    /// What there is none of: how long calls took that nobody made.
+    /// There is no value, such as the duration of calls where there were none.
     Missing,
 }
 
@@ -86,7 +85,7 @@ impl From<Option<Estimate>> for Value {
 }
 
 impl Value {
-    /// For comparisons.
+    /// The number that assertions compare.
     pub(crate) fn number(self) -> f64 {
         match self {
             Self::Estimate(estimate) => estimate.mean,
@@ -107,13 +106,13 @@ impl Value {
         }
     }
 
-    /// Whether it would have an interval if there were more trials.
+    /// Whether there are too few trials for an interval.
     pub(crate) fn lacks_interval(self) -> bool {
         let of = |estimate: Estimate| estimate.mean.is_finite() && !estimate.has_interval();
         matches!(self, Self::Estimate(estimate) | Self::Sometimes(estimate) if of(estimate))
     }
 
-    /// The fields of a result for this value. What is not finite is null.
+    /// The JSON fields of this value. What is not finite is null.
     fn fields(self, key: &str) -> Vec<(String, serde_json::Value)> {
         let value = match self {
             Self::Estimate(Estimate { mean, ci95, low, high }) => {
@@ -132,12 +131,7 @@ impl Value {
         vec![(key.into(), value)]
     }
 
-    /// Whether it has a mean and an interval, or would have.
-    fn is_estimate(self) -> bool {
-        !matches!(self, Self::Number(_) | Self::Share(_))
-    }
-
-    /// For people.
+    /// The value with its interval: `796 ±1.2`.
     pub(crate) fn words(self, unit: Unit) -> String {
         match self {
             Self::Estimate(estimate) => estimated(estimate, unit),
@@ -152,39 +146,40 @@ impl Value {
     }
 }
 
-/// What one policy came to, with as many clients as these.
+/// What was measured of one policy with one crowd.
 #[derive(Clone, Debug)]
-pub(crate) struct Outcome {
-    /// Its place among the policies.
+pub(crate) struct Measured {
+    /// The policy's index.
     pub(crate) policy: usize,
     /// Its name, or its number where it has none.
     pub(crate) short: String,
     /// Where the scenario is tried with several crowds.
     pub(crate) clients: Option<u32>,
     pub(crate) trials: u32,
-    /// What was measured; or why nothing was.
+    /// The values, or which bound cut the trials.
     pub(crate) values: Result<Vec<(Measure, Value)>, String>,
-    /// What the policy changes against the first one, trial by trial on the same random numbers. The
-    /// first has none, and neither has what cannot be compared.
+    /// The differences from the first policy, trial by trial on common random numbers. Empty for the
+    /// first policy, and where trials were cut.
     pub(crate) against_first: Vec<(Measure, Estimate)>,
 }
 
-impl Outcome {
-    /// The value of the measure with this key, unless the policy was cut short.
-    pub(crate) fn value(&self, key: &str) -> Option<Value> {
-        let values = self.values.as_ref().ok()?;
-        values.iter().find(|(measure, _)| measure.key == key).map(|(_, value)| *value)
+impl Measured {
+    fn find(&self, key: &str) -> Option<&(Measure, Value)> {
+        self.values.as_ref().ok()?.iter().find(|(measure, _)| measure.key == key)
     }
 
-    /// That value for people.
+    /// The value of the measure with this key, unless trials were cut.
+    pub(crate) fn value(&self, key: &str) -> Option<Value> {
+        self.find(key).map(|(_, value)| *value)
+    }
+
+    /// That value in words.
     pub(crate) fn words(&self, key: &str) -> String {
-        let values = self.values.as_ref().ok();
-        let found = values.and_then(|all| all.iter().find(|(measure, _)| measure.key == key));
-        found.map_or_else(|| "cut".into(), |(measure, value)| value.words(measure.unit))
+        self.find(key).map_or("cut".into(), |(measure, value)| value.words(measure.unit))
     }
 
     /// The fields and their order are a promise.
-    pub(crate) fn json(&self, policy: &Compared) -> serde_json::Value {
+    pub(crate) fn json(&self, policy: &Candidate) -> serde_json::Value {
         let mut object = Map::new();
         if let Some(name) = &policy.name {
             object.insert("name".into(), json!(name));
@@ -215,33 +210,33 @@ impl Outcome {
 }
 
 /// A column for each policy, and a row for each of the measures that have a title.
-pub(crate) fn table(caption: String, outcomes: &[Outcome], measures: &[Measure]) -> Table {
+pub(crate) fn table(caption: String, measured: &[Measured], measures: &[Measure]) -> Table {
     let row = |measure: &Measure| {
-        let cells = outcomes.iter().map(|outcome| outcome.words(measure.key));
+        let cells = measured.iter().map(|one| one.words(measure.key));
         Some(std::iter::once(measure.title?.to_owned()).chain(cells).collect())
     };
-    let names = outcomes.iter().map(|outcome| outcome.short.clone());
+    let names = measured.iter().map(|one| one.short.clone());
     let header = std::iter::once("policy".to_owned()).chain(names).collect();
     Table::new(caption, header, measures.iter().filter_map(row).collect())
 }
 
-/// As many seconds as these are said in days and years: no one knows megaseconds.
+/// From so many seconds on, a duration is printed in days and years.
 const LONG: f64 = 1e6;
 
-/// What the policies after the first change, of the measures that have a title; or nothing where
-/// there are no such policies.
-pub(crate) fn changes(outcomes: &[Outcome], measures: &[Measure]) -> Option<Table> {
-    let compared: Vec<_> = outcomes.iter().filter(|one| !one.against_first.is_empty()).collect();
+/// The differences from the first policy, of the measures that have a title. `None` where there is
+/// nothing to compare.
+pub(crate) fn changes(measured: &[Measured], measures: &[Measure]) -> Option<Table> {
+    let compared: Vec<_> = measured.iter().filter(|one| !one.against_first.is_empty()).collect();
     let row = |(Measure { key, unit, title }, _): &(Measure, Estimate)| {
         let title = title.filter(|_| measures.iter().any(|measure| measure.key == *key))?;
-        let cell = |outcome: &&Outcome| {
-            let change = outcome.against_first.iter().find(|(other, _)| other.key == *key);
+        let cell = |one: &&Measured| {
+            let change = one.against_first.iter().find(|(other, _)| other.key == *key);
             change.map_or_else(|| "–".into(), |(_, change)| difference(*change, *unit))
         };
         Some(std::iter::once(title.to_owned()).chain(compared.iter().map(cell)).collect())
     };
-    let names = compared.iter().map(|outcome| outcome.short.clone());
-    let first = &outcomes.first()?.short;
+    let names = compared.iter().map(|one| one.short.clone());
+    let first = &measured.first()?.short;
     Some(Table::new(
         format!("Against policy {first}, trial by trial on the same random numbers"),
         std::iter::once("policy".to_owned()).chain(names).collect(),
@@ -249,7 +244,7 @@ pub(crate) fn changes(outcomes: &[Outcome], measures: &[Measure]) -> Option<Tabl
     ))
 }
 
-/// A change with its interval, also where that contains none at all: `−0.18 ±0.29 points`.
+/// A difference with its interval, also where the interval contains zero: `−0.18 ±0.29 points`.
 fn difference(change: Estimate, unit: Unit) -> String {
     let unit = unit.of_differences();
     let Estimate { mean, low, high, .. } = change;
@@ -265,7 +260,7 @@ fn difference(change: Estimate, unit: Unit) -> String {
     if mean == 0.0 && (low + high).abs() < 1e-9 {
         return format!("none seen [±{} points]", percent(high));
     }
-    // Whether there may be no change at all must not depend on how the interval is said.
+    // `±` widens the shorter side. It must not move the interval over zero, or beyond all shares.
     let is_same = |error: &f64| (mean.abs() > *error) == (low > 0.0 || high < 0.0);
     let is_possible = |error: &f64| unit != Unit::Points || mean.abs() + *error <= 1.0;
     match even(mean, low, high).filter(is_same).filter(is_possible) {
@@ -283,14 +278,15 @@ fn sign(value: f64) -> &'static str {
     if value < 0.0 { "−" } else { "+" }
 }
 
-/// A result for a spreadsheet: as in JSON, but what has no mean has an empty one, so that columns do
-/// not depend on what came out.
-pub(crate) fn spread(
+/// A result for CSV: as in JSON, but a missing estimate has four empty fields, so that the columns do
+/// not depend on the values.
+pub(crate) fn for_csv(
     mut result: serde_json::Value,
     values: &[(Measure, Value)],
 ) -> serde_json::Value {
     for (measure, value) in values {
-        if value.is_estimate() && result[measure.key].is_null() {
+        let is_estimate = !matches!(value, Value::Number(_) | Value::Share(_));
+        if is_estimate && result[measure.key].is_null() {
             result[measure.key] = json!({ "mean": null, "ci95": null, "low": null, "high": null });
         }
     }
@@ -307,13 +303,13 @@ fn estimated(estimate: Estimate, unit: Unit) -> String {
     if !estimate.has_interval() {
         return format!("{} ±?", amount(mean, 0.0, unit));
     }
-    // Nothing that is measured is below zero.
+    // No measure is below zero.
     let low = low.max(0.0);
     if unit == Unit::Share && mean <= 0.0 {
         return format!("0% [<{}%]", percent(high));
     }
     if unit == Unit::Share && mean >= 1.0 {
-        // As many digits as tell it from all of them.
+        // Enough digits to differ from 100 %.
         return format!("100% [>{}%]", number::rounded(100.0 * low, 10.0 * (1.0 - low)));
     }
     let is_possible = |error: &f64| {
@@ -337,20 +333,20 @@ fn percent(share: f64) -> String {
     number::rounded(100.0 * share, 10.0 * share)
 }
 
-/// The longer side of an interval whose sides are of about the same length, for which `±` will do.
+/// The longer side of an interval whose sides differ by a factor of two at most: it is printed as `±`.
 fn even(mean: f64, low: f64, high: f64) -> Option<f64> {
     let (below, above) = (mean - low, high - mean);
     let (less, more) = (below.min(above), below.max(above));
     (2.0 * less >= more).then_some(more)
 }
 
-/// A mean and its interval in the unit in which people say them.
+/// A mean and its interval in the unit in which they are printed.
 struct Scaled {
     mean: f64,
     low: f64,
     high: f64,
     unit: &'static str,
-    /// What the last digit worth saying stands for.
+    /// The value of the last digit that is printed.
     digit: f64,
 }
 
@@ -362,7 +358,7 @@ impl Scaled {
     }
 }
 
-/// To the second digit of what is not sure, as far as that is of any use.
+/// Two significant digits of the error, and five of the mean at most.
 fn digit(mean: f64, error: f64) -> f64 {
     (error / 10.0).max(mean.abs() / 1e4)
 }
@@ -385,7 +381,7 @@ fn long(seconds: f64) -> String {
     human(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
-/// An amount as people say it, and how sure that is: `796 ±1.2`, `4.86s ±0.05s`, `12.5% ±0.4%`.
+/// A value with its unit and its error, if it has one: `796 ±1.2`, `4.86s ±0.05s`, `12.5% ±0.4%`.
 pub(crate) fn amount(mean: f64, error: f64, unit: Unit) -> String {
     if !mean.is_finite() {
         return "–".into();
@@ -401,7 +397,7 @@ pub(crate) fn amount(mean: f64, error: f64, unit: Unit) -> String {
     let digit = digit(mean, error);
     let (mean, error) = (number::rounded(mean, digit), number::rounded(error, digit));
     match unit {
-        // A word is said once.
+        // `points` is a word, and stands once.
         Unit::Points => format!("{mean} ±{error}{sign}"),
         _ => format!("{mean}{sign} ±{error}{sign}"),
     }
@@ -469,7 +465,7 @@ mod tests {
             Measure::new("recovery_s", Unit::Seconds),
             Measure::new("all_committed", Unit::Share),
         ];
-        let one = Outcome {
+        let one = Measured {
             policy: 0,
             short: "1".into(),
             clients: Some(5),
@@ -481,8 +477,7 @@ mod tests {
                 (all, Value::Share(Share::of(1, 4))),
             ]),
         };
-        let policy =
-            Compared { name: None, has_namesake: false, clause: "attempts: 1".into(), from: None };
+        let policy = Candidate::new(None, &redial_core::policy!("attempts: 1"), None);
         assert_eq!(
             one.json(&policy).to_string(),
             r#"{"policy":"attempts: 1","clients":5,"trials":1,"calls":{"mean":5.0,"ci95":null,"low":null,"high":null},"recovery_s":null,"all_committed":0.25,"all_committed_low":0.04558726080970055,"all_committed_high":0.6993581574175981,"against_first":{"calls":{"mean":-2.0,"ci95":0.5,"low":-2.5,"high":-1.5}}}"#,

@@ -28,7 +28,7 @@ use crate::scenario::Trial;
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Cut<T> {
+pub struct Incomplete<T> {
     /// The bound that was reached.
     pub bound: Ended,
     /// The first trial that reached it, counted from 0. Those before it are complete.
@@ -40,15 +40,15 @@ pub struct Cut<T> {
     pub trial: Option<T>,
 }
 
-impl<T: Trial> Cut<T> {
+impl<T: Trial> Incomplete<T> {
     /// Whether the last of the trials that were run was cut: it is the only one that can be.
     pub(crate) fn is_in(all: &[T]) -> bool {
-        all.last().is_none_or(|last| !last.ended().is_complete())
+        all.last().is_none_or(|last| !last.trace().ended.is_complete())
     }
 
     pub(crate) fn of(all: &[T], trials: u32) -> Option<Self> {
         Self::is_in(all).then(|| Self {
-            bound: all.last().map_or(Ended::Stopped, Trial::ended),
+            bound: all.last().map_or(Ended::Stopped, |last| last.trace().ended),
             index: (all.len() as u32).saturating_sub(1),
             trials,
             trial: all.last().cloned(),
@@ -56,7 +56,7 @@ impl<T: Trial> Cut<T> {
     }
 }
 
-impl<T: Trial> fmt::Display for Cut<T> {
+impl<T: Trial> fmt::Display for Incomplete<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { bound, index, trials, trial } = self;
         write!(f, "trial {} of {trials} was cut ", index + 1)?;
@@ -65,11 +65,15 @@ impl<T: Trial> fmt::Display for Cut<T> {
             Ended::Clients => write!(f, "at the bound on clients")?,
             Ended::Stopped => write!(f, "because it was stopped")?,
             Ended::Events | Ended::Quiet => {
-                write!(f, "after {} events", trial.as_ref().map_or(0, Trial::events))?;
+                write!(
+                    f,
+                    "after {} events",
+                    trial.as_ref().map_or(0, |trial| trial.trace().events)
+                )?;
             }
         }
         trial.as_ref().map_or(Ok(()), |trial| trial.describe_progress(f))
     }
 }
 
-impl<T: Trial> std::error::Error for Cut<T> {}
+impl<T: Trial> std::error::Error for Incomplete<T> {}

@@ -1,0 +1,74 @@
+//! The policies that are simulated.
+
+use std::time::Duration;
+
+use clap::ArgMatches;
+use redial_core::Policy;
+
+use crate::args::PolicyFlags;
+use crate::choose::{Chosen, chosen};
+use crate::output::Failure;
+use crate::visible::visible;
+
+/// A policy to be simulated.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) name: Option<String>,
+    /// Whether another policy has the same name, as when two files are compared.
+    has_namesake: bool,
+    pub(crate) clause: String,
+    /// The environment variable that it comes from, if it does.
+    pub(crate) from: Option<&'static str>,
+    pub(crate) policy: Policy,
+    /// The timeout of an attempt, where the policy has one.
+    pub(crate) timeout: Option<Duration>,
+}
+
+impl Candidate {
+    pub(crate) fn new(name: Option<String>, policy: &Policy, timeout: Option<Duration>) -> Self {
+        let timeout_option = timeout.map(|timeout| format!(", timeout: {}", in_clause(timeout)));
+        let clause = format!("{policy}{}", timeout_option.unwrap_or_default());
+        Self { name, has_namesake: false, clause, from: None, policy: *policy, timeout }
+    }
+
+    /// Those that flags or the environment name, or the default policy.
+    pub(crate) fn all(
+        flags: &PolicyFlags,
+        matches: Option<&ArgMatches>,
+    ) -> Result<Vec<Self>, Failure> {
+        let candidate = |one: Chosen| Self {
+            from: one.from,
+            ..Self::new(one.name, &one.policy, one.entry.timeout)
+        };
+        let mut all: Vec<_> = chosen(flags, matches, false)?.into_iter().map(candidate).collect();
+        let names: Vec<_> = all.iter().map(|one| one.name.clone()).collect();
+        for one in &mut all {
+            one.has_namesake = names.iter().filter(|name| **name == one.name).count() > 1;
+        }
+        Ok(all)
+    }
+
+    /// What follows the word "policy" in a sentence: its name, or its number where it has none, or
+    /// both where another has the same name.
+    pub(crate) fn short(&self, index: usize) -> String {
+        match &self.name {
+            Some(name) if !self.has_namesake => visible(name),
+            Some(_) => self.label(index),
+            None => (index + 1).to_string(),
+        }
+    }
+
+    /// What it is called in a legend: its number, and its name or its clause.
+    pub(crate) fn label(&self, index: usize) -> String {
+        let name = self.name.as_deref().map_or_else(|| self.clause.clone(), visible);
+        format!("{} {name}", index + 1)
+    }
+}
+
+/// A duration as a clause has it.
+fn in_clause(duration: Duration) -> String {
+    let nanos = duration.as_nanos();
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let unit = units.into_iter().find(|(unit, _)| nanos.is_multiple_of(*unit));
+    unit.map_or(format!("{nanos}ns"), |(unit, name)| format!("{}{name}", nanos / unit))
+}
