@@ -1,5 +1,6 @@
 //! The command line: its verbs, its flags, and what they are told to say.
 
+pub(crate) mod foreign;
 mod simulate;
 
 #[cfg(unix)]
@@ -88,7 +89,7 @@ fn verbs() -> Vec<&'static str> {
 }
 
 fn topics() -> Vec<&'static str> {
-    [crate::help::topics(), verbs()].concat()
+    [crate::verb::help::topics(), verbs()].concat()
 }
 
 /// Retry policies you can read, check, see, prove and run.
@@ -292,8 +293,13 @@ pub(crate) struct PolicyFlags {
 }
 
 impl PolicyFlags {
-    /// What the flags say, by the names of the clause.
-    pub(crate) fn overlay(&self) -> Vec<(&'static str, &str)> {
+    /// The flag that sets an option of a clause: `max_delay` is `--max-delay`.
+    pub(crate) fn flag_of(option: &str) -> String {
+        if option == "retry" { "retries".to_owned() } else { option.replace('_', "-") }
+    }
+
+    /// The options that flags override, by their names in a clause.
+    pub(crate) fn overrides(&self) -> Vec<(&'static str, &str)> {
         let flags = [
             ("attempts", &self.attempts),
             ("retry", &self.retries),
@@ -802,7 +808,7 @@ pub(crate) struct Report {
     pub(crate) events: Vec<String>,
     /// How to say it [default: by the ending of the output file, or table]
     #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<crate::report::Format>,
+    pub(crate) format: Option<crate::verb::report::Format>,
     /// Write the report to this file; - is standard output
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(crate) output: Option<String>,

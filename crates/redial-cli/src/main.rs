@@ -3,15 +3,15 @@
 #![deny(unsafe_code)]
 #![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
 
-// What `redial run` needs comes first. The linker keeps this order, and code that lies together is
-// read from the disk together: `run` starts in fewer pages.
+// The modules of `redial run` come first: the linker keeps this order, so that `run` touches fewer pages.
 mod args;
-mod choose;
 #[cfg(unix)]
 mod console;
 mod environment;
 mod events;
+mod exit_code;
 mod output;
+mod policies;
 mod rules;
 #[cfg(unix)]
 mod run;
@@ -23,19 +23,12 @@ mod source;
 mod start;
 mod visible;
 
-// Its first two modules are what `run` needs of it.
+// `run` needs its first two modules.
 mod view;
 
-mod check;
-mod classify;
-mod convert;
-mod explain;
-mod foreign;
-mod help;
-mod preview;
-mod report;
 mod simulate;
 mod tune;
+mod verb;
 #[cfg(test)]
 mod xml;
 
@@ -51,33 +44,33 @@ use crate::view::{chart, duration, text};
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu", not(test))))]
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::from(exit_code())
+    std::process::ExitCode::from(main_code())
 }
 
-/// Does what the command line asks for.
-fn exit_code() -> u8 {
+/// Does what the command line asks for; gives the exit code.
+fn main_code() -> u8 {
     #[cfg(target_os = "linux")]
     if redial_process::guard::is_asked_for(run::GUARD, std::env::args_os()) {
         redial_process::guard::serve();
         return 0;
     }
-    match answer() {
-        Ok(code) | Err(Failure::Told(code)) => code,
-        // Whoever read our output has read enough.
+    match run_verb() {
+        Ok(code) | Err(Failure::Reported(code)) => code,
+        // EPIPE: the reader, such as head, has read enough.
         Err(Failure::BrokenPipe) => 0,
         Err(Failure::Message(message)) => {
             print_error(&message);
-            output::REFUSED
+            exit_code::ERROR
         }
     }
 }
 
-fn answer() -> Result<u8, Failure> {
+fn run_verb() -> Result<u8, Failure> {
     let matches = match matches() {
         Ok(matches) => matches,
         Err(error) => return usage(&error),
     };
-    // The system takes it all away at once; to drop it piece by piece is a tenth of the start of `run`.
+    // Never dropped: freeing it piece by piece takes a tenth of the time in which `run` starts.
     let matches = ManuallyDrop::new(matches);
     let cli = Cli::from_arg_matches(&matches).map_err(|error| Failure::from(error.to_string()))?;
     cli.everywhere.color.apply();
@@ -87,19 +80,19 @@ fn answer() -> Result<u8, Failure> {
         Verb::Run(arguments) => run::run(&ManuallyDrop::new(arguments), Mode::Run, verb),
         #[cfg(unix)]
         Verb::Until(arguments) => run::run(&arguments.0, Mode::Until, verb),
-        Verb::Plan(plan) => preview::run(&plan, verb),
-        Verb::Check(check) => check::run(&check),
-        Verb::Explain(explain) => explain::run(&explain),
-        Verb::Convert(convert) => convert::run(&convert, verb),
-        Verb::Classify(classify) => classify::run(&classify, verb),
-        Verb::Report(report) => report::run(&report),
+        Verb::Plan(plan) => verb::plan::run(&plan, verb),
+        Verb::Check(check) => verb::check::run(&check),
+        Verb::Explain(explain) => verb::explain::run(&explain),
+        Verb::Convert(convert) => verb::convert::run(&convert, verb),
+        Verb::Classify(classify) => verb::classify::run(&classify, verb),
+        Verb::Report(report) => verb::report::run(&report),
         #[cfg(unix)]
         Verb::Shared(shared) => shared::run(&shared),
         Verb::Simulate(simulate) => simulate::run(*simulate, verb),
         Verb::Tune(tune) => tune::run(*tune, verb),
-        Verb::Completions(completions) => help::completions(&completions),
-        Verb::Man(man) => help::man(&man),
-        Verb::Help(help) => help::run(&help),
+        Verb::Completions(completions) => verb::help::completions(&completions),
+        Verb::Man(man) => verb::help::man(&man),
+        Verb::Help(help) => verb::help::run(&help),
     }
 }
 
@@ -107,7 +100,7 @@ fn matches() -> Result<ArgMatches, clap::Error> {
     #[cfg(unix)]
     if let Some(mut command) = std::env::args_os().nth(1).and_then(|verb| Cli::command_of(&verb)) {
         let matches = command.try_get_matches_from_mut(std::env::args_os());
-        // The system takes it all away at once.
+        // As above, the exit frees it.
         std::mem::forget(command);
         if matches.is_ok() {
             return matches;
@@ -117,15 +110,15 @@ fn matches() -> Result<ArgMatches, clap::Error> {
     command.try_get_matches_from_mut(std::env::args_os()).map_err(|error| {
         let words = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
         let verb = words.into_iter().find(|word| command.find_subcommand(word).is_some());
-        foreign::suggest(error, &command, verb.as_deref())
+        args::foreign::suggest(error, &command, verb.as_deref())
     })
 }
 
-/// Help and version are answers; everything else that clap says is bad usage.
+/// What clap reports: help and version are answers, all else is bad usage.
 fn usage(error: &clap::Error) -> Result<u8, Failure> {
     let printed = error.print();
     match error.exit_code() {
         0 => printed.map(|()| 0).map_err(Failure::from),
-        _ => Ok(output::REFUSED),
+        _ => Ok(exit_code::ERROR),
     }
 }

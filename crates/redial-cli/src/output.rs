@@ -5,17 +5,14 @@ use std::path::Path;
 
 use crate::visible::visible;
 
-/// The exit code of redial itself: bad usage, a bad policy, a file that cannot be read.
-pub(crate) const REFUSED: u8 = 125;
-
 /// Why a verb cannot go on.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What it is has been said already; this is the exit code.
-    Told(u8),
-    /// What it is.
+    /// It has been reported already; this is the exit code.
+    Reported(u8),
+    /// Still to be printed.
     Message(String),
-    /// Nobody reads the output any more.
+    /// Nobody reads standard output any more (EPIPE).
     BrokenPipe,
 }
 

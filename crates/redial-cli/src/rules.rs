@@ -10,9 +10,10 @@ use crate::args::RuleFlags;
 use crate::duration;
 use crate::environment;
 use crate::events::Mode;
-use crate::help;
-use crate::output::{Failure, REFUSED, print_note};
+use crate::exit_code;
+use crate::output::{Failure, print_note};
 use crate::source::Source;
+use crate::verb::help;
 use crate::view::diagnostic::Drawing;
 
 /// The rules for a command, or for any where none is given. Those of the environment say which failures
@@ -112,7 +113,7 @@ fn set(by: &str, name: &str) -> Result<RuleSet, Failure> {
         if by == environment::RULES {
             environment::note(by);
         }
-        Failure::Told(REFUSED)
+        Failure::Reported(exit_code::ERROR)
     })?;
     Ok(set.or_name(&stem))
 }

@@ -3,7 +3,6 @@
 //! Everything is read and checked here before anything runs; `retry_loop` is the run itself.
 
 mod ending;
-mod exit_code;
 mod log;
 mod retry_loop;
 mod stamp;
@@ -25,14 +24,14 @@ use redial_process::{Clock, Guard, Options, Reactor, Sink, Sinks, Stdin, signals
 use self::log::Log;
 use self::retry_loop::{End, Job, RetryLoop};
 use crate::args;
-use crate::choose::{Chosen, chosen, only, polled, print_warnings};
 use crate::console::narrator::{Level, Narrator};
 use crate::environment::{self, NamedFile};
 use crate::events::Mode;
 use crate::output::{Failure, print, try_replace_file};
-use crate::report;
+use crate::policies::{SelectedPolicy, exactly_one, print_warnings, selected, selected_for_until};
 use crate::rules::{duration_or, from_environment, max_retry_after, rules};
 use crate::shell;
+use crate::verb::report;
 use crate::visible::visible;
 
 /// The argument by which redial is a guard process.
@@ -48,18 +47,19 @@ pub(crate) fn run(
 ) -> Result<u8, Failure> {
     let clock = Clock::start();
     let policies = match mode {
-        Mode::Run => chosen(&arguments.policy, matches, false)?,
+        Mode::Run => selected(&arguments.policy, matches, false)?,
         Mode::Until if arguments.flaky.is_some() => {
             return Err(Failure::from(
                 "--flaky: to wait is what until is for, so that nothing is flaky; drop --flaky",
             ));
         }
-        Mode::Until => polled(&arguments.policy, matches)?,
+        Mode::Until => selected_for_until(&arguments.policy, matches)?,
     };
-    let chosen = only(&arguments.policy, policies)?;
-    let rules = rules(&arguments.rules, &chosen.entry, Some(&arguments.command), mode)?;
+    let selected = exactly_one(&arguments.policy, policies)?;
+    let rules = rules(&arguments.rules, &selected.entry, Some(&arguments.command), mode)?;
     let rules_from = from_environment(&arguments.rules, mode)?;
-    for (name, limit) in [("timeout", chosen.entry.timeout), ("within", chosen.policy.limit())] {
+    for (name, limit) in [("timeout", selected.entry.timeout), ("within", selected.policy.limit())]
+    {
         if limit == Some(Duration::ZERO) {
             return Err(Failure::Message(format!(
                 "{name}: 0s would cut every attempt at its start; leave it out for no limit"
@@ -76,8 +76,8 @@ pub(crate) fn run(
     // The budget of a job is for retries; the looks of one poll would spend it.
     let budget = budget.filter(|file| mode == Mode::Run || file.variable().is_none());
     if arguments.dry_run {
-        print_warnings(std::slice::from_ref(&chosen));
-        let mut text = resolved(arguments, &chosen, &rules, rules_from.as_deref());
+        print_warnings(std::slice::from_ref(&selected));
+        let mut text = resolved(arguments, &selected, &rules, rules_from.as_deref());
         text += &files([("events", &events), ("budget", &budget)], arguments);
         text += &other_flags(matches);
         return print(&text).map(|()| 0);
@@ -126,10 +126,10 @@ pub(crate) fn run(
     let job = Job {
         mode,
         words: &arguments.command,
-        policy: chosen.policy,
-        from: chosen.from,
-        entry: chosen.entry,
-        warnings: chosen.diagnostics,
+        policy: selected.policy,
+        from: selected.from,
+        entry: selected.entry,
+        warnings: selected.diagnostics,
         rules,
         rules_from,
         limits: Limits::new().max_retry_after(max_retry_after),
@@ -239,14 +239,14 @@ fn die(signal: Signal) -> u8 {
 /// What `--dry-run` prints: all that was resolved, and nothing else happens.
 fn resolved(
     arguments: &args::Run,
-    chosen: &Chosen,
+    selected: &SelectedPolicy,
     rules: &Rules,
     rules_from: Option<&str>,
 ) -> String {
     let mut text = format!("command  {}\n", visible(&shell_words(&arguments.command)));
-    let clause = chosen.entry.canonical();
-    text += &format!("policy   {}\n", visible(clause.as_deref().unwrap_or(&chosen.entry.clause)));
-    if let Some(variable) = chosen.from {
+    let clause = selected.entry.canonical();
+    text += &format!("policy   {}\n", visible(clause.as_deref().unwrap_or(&selected.entry.clause)));
+    if let Some(variable) = selected.from {
         text += &format!("         from {variable}\n");
     }
     for (at, rule) in rules.describe().iter().enumerate() {

@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use crate::args::{self, NewShared, Shared, SharedVerb};
 use crate::duration::human;
-use crate::output::{Failure, REFUSED, count, print, print_error, print_note};
+use crate::exit_code;
+use crate::output::{Failure, count, print, print_error, print_note};
 use crate::rules::duration;
 use crate::visible::visible;
 
@@ -69,7 +70,7 @@ fn each<T>(files: &[PathBuf], step: impl Fn(&Path) -> Result<T, String>) -> (Vec
             Ok(result) => done.push(result),
             Err(error) => {
                 print_error(&error);
-                code = REFUSED;
+                code = exit_code::ERROR;
             }
         }
     }

@@ -22,7 +22,7 @@ extern "C" fn main(_count: c_int, _arguments: *const *const c_char) -> c_int {
     #[expect(unsafe_code, reason = "a handler would be called in the middle of anything")]
     // What cannot be written is an error then, and not the end.
     let _ = unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) };
-    let code = crate::exit_code();
+    let code = crate::main_code();
     // Whoever has closed it does not want to know.
     let _ = std::io::stdout().flush();
     c_int::from(code)

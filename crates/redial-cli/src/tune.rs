@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: args::Tune, matches: Option<&ArgMatches>) -> Result
 /// The policy that was named, by a flag or by the environment, if one was.
 fn yours(flags: &PolicyFlags, matches: Option<&ArgMatches>) -> Result<Option<Candidate>, Failure> {
     let is_named = !(flags.with.is_empty() && flags.policy.is_empty() && flags.preset.is_empty());
-    if !is_named && flags.overlay().is_empty() && environment::base()?.is_none() {
+    if !is_named && flags.overrides().is_empty() && environment::base()?.is_none() {
         return Ok(None);
     }
     let mut all = Candidate::all(flags, matches)?.into_iter();

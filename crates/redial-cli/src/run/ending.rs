@@ -10,11 +10,7 @@ use redial_policy::Ending;
 use redial_process::signals::short_name;
 
 use crate::events::Outcome;
-
-/// What the exit code of a command is that could not be found, or not be executed.
-const NOT_FOUND: u8 = 127;
-const NOT_EXECUTABLE: u8 = 126;
-const TIMED_OUT: u8 = 124;
+use crate::exit_code;
 
 /// From what the system tells.
 pub(super) fn of_status(status: ExitStatus, timed_out: bool) -> Ending {
@@ -41,12 +37,12 @@ fn signal_name(number: i32) -> &'static str {
 /// What scripts get, as shells and `timeout` give it. A failure is never 0.
 pub(super) fn code(ending: &Ending) -> u8 {
     match ending {
-        Ending::Exit(0) => 1,
+        Ending::Exit(0) => exit_code::FAILURE,
         Ending::Exit(code) => (code & 0xff) as u8,
-        Ending::Signal { number, .. } => ((128 + number) & 0xff) as u8,
-        Ending::TimedOut => TIMED_OUT,
-        Ending::NotFound => NOT_FOUND,
-        Ending::NotExecutable => NOT_EXECUTABLE,
+        Ending::Signal { number, .. } => ((exit_code::SIGNALLED + number) & 0xff) as u8,
+        Ending::TimedOut => exit_code::TIMED_OUT,
+        Ending::NotFound => exit_code::NOT_FOUND,
+        Ending::NotExecutable => exit_code::NOT_EXECUTABLE,
     }
 }
 

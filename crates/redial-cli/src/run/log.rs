@@ -12,7 +12,7 @@ use redial_process::{Clock, Observer, Outlet};
 
 use crate::environment::NamedFile;
 use crate::events::{Event, Line, Sender, Signalled, VERSION};
-use crate::report::Collector;
+use crate::verb::report::Collector;
 
 pub(super) struct Log {
     run: String,

@@ -22,11 +22,11 @@ use super::ending::{self, Words};
 use super::log::Log;
 use super::shell_words;
 use crate::args;
-use crate::choose::names_a_policy;
 use crate::console::narrator::Narrator;
 use crate::duration::{compact, human};
 use crate::events::{Action, Attempts, DelaySource, Mode, RunEnd, Unlimited};
 use crate::output::count;
+use crate::policies::is_policy_file;
 use crate::text::clip;
 
 /// What is to be run, and how.
@@ -450,7 +450,7 @@ impl<'j> RetryLoop<'j> {
                 let is_script = program.contains([' ', '&', '|', ';', '<', '>', '$', '=', '*']);
                 let hint = match &*program {
                     _ if is_script => "; to run a line of shell: sh -c '…'".to_owned(),
-                    file if names_a_policy(file) => {
+                    file if is_policy_file(file) => {
                         format!("; a policy is named with --policy {file}")
                     }
                     _ => String::new(),

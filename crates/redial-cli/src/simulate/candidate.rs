@@ -6,8 +6,8 @@ use clap::ArgMatches;
 use redial_core::Policy;
 
 use crate::args::PolicyFlags;
-use crate::choose::{Chosen, chosen};
 use crate::output::Failure;
+use crate::policies::{SelectedPolicy, selected};
 use crate::visible::visible;
 
 /// A policy to be simulated.
@@ -36,11 +36,11 @@ impl Candidate {
         flags: &PolicyFlags,
         matches: Option<&ArgMatches>,
     ) -> Result<Vec<Self>, Failure> {
-        let candidate = |one: Chosen| Self {
+        let candidate = |one: SelectedPolicy| Self {
             from: one.from,
             ..Self::new(one.name, &one.policy, one.entry.timeout)
         };
-        let mut all: Vec<_> = chosen(flags, matches, false)?.into_iter().map(candidate).collect();
+        let mut all: Vec<_> = selected(flags, matches, false)?.into_iter().map(candidate).collect();
         let names: Vec<_> = all.iter().map(|one| one.name.clone()).collect();
         for one in &mut all {
             one.has_namesake = names.iter().filter(|name| **name == one.name).count() > 1;

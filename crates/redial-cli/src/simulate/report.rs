@@ -7,6 +7,7 @@ use super::assertion::Checked;
 use super::candidate::Candidate;
 use super::measure::{Measured, for_csv};
 use crate::chart::{Figure, svg_of};
+use crate::exit_code;
 use crate::output::{Failure, count};
 use crate::text::{BOLD, DIM, paragraph, styled, wrap_clause};
 use crate::view::page::Page;
@@ -38,13 +39,10 @@ pub(crate) struct SimulationReport {
     pub(crate) assertions: Vec<Checked>,
 }
 
-/// The exit code where an assertion does not hold.
-const DOES_NOT_HOLD: u8 = 1;
-
 impl SimulationReport {
     pub(crate) fn exit_code(&self) -> u8 {
         let holds = self.assertions.iter().all(|assertion| assertion.holds);
-        if holds { 0 } else { DOES_NOT_HOLD }
+        if holds { 0 } else { exit_code::FAILURE }
     }
 
     /// The fields and their order are a promise.

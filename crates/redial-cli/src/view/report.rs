@@ -15,8 +15,8 @@ mod tests;
 mod words;
 
 use crate::output::width;
-use crate::report::summary::Summary;
-use crate::report::{collector, summary};
+use crate::verb::report::summary::Summary;
+use crate::verb::report::{collector, summary};
 
 /// How a report is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -14,10 +14,10 @@ use crate::events::{
     Action, AttemptEnd, AttemptStart, Decided, DelaySource, Event, Outcome, RunEnd, RunStart,
 };
 use crate::output::replace_file;
-use crate::report;
 use crate::run::ending;
 use crate::run::stamp;
 use crate::text::clip;
+use crate::verb::report;
 
 impl RetryLoop<'_> {
     pub(super) fn note_run(&mut self) {

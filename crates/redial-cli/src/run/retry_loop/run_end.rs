@@ -10,15 +10,10 @@ use crate::console::github::{self, Severity};
 use crate::console::narrator::Sign;
 use crate::duration::human;
 use crate::events::{Action, Mode, Outcome};
-use crate::output::{REFUSED, count};
+use crate::exit_code;
+use crate::output::count;
 use crate::run::ending;
-use crate::run::exit_code;
 use redial_process::signals::short_name;
-
-/// The exit code of a run that a breaker refused.
-const REFUSED_BY_BREAKER: u8 = 75;
-/// The exit code of a flaky success where that is a failure.
-const FLAKY: u8 = 1;
 
 /// What a run exits with that was not successful.
 fn code(exit_codes: args::ExitCodes, ending: &Ending, reason: &str) -> u8 {
@@ -74,7 +69,7 @@ impl RetryLoop<'_> {
         let as_failure = flaky && self.job.flaky == Some(args::Flaky::Fail);
         let code = match self.job.exit_codes {
             _ if !as_failure => 0,
-            args::ExitCodes::Command => FLAKY,
+            args::ExitCodes::Command => exit_code::FAILURE,
             args::ExitCodes::Reason => exit_code::FLAKY,
         };
         let end = End::Code(code);
@@ -209,9 +204,9 @@ impl RetryLoop<'_> {
         if self.job.holds_errors() {
             self.publish_all();
         }
-        let end = End::Code(REFUSED);
+        let end = End::Code(exit_code::ERROR);
         self.ended(Outcome::Failed, Some(reason), end);
-        let parts = [trouble, format!("exit {REFUSED}")];
+        let parts = [trouble, format!("exit {}", exit_code::ERROR)];
         self.narrator.error(&self.about(), &parts);
         if github::is_here() {
             self.tell_github(Severity::Error, &parts.join("; "));
@@ -225,7 +220,7 @@ impl RetryLoop<'_> {
         self.publish_all();
         let (outcome, code) = match &self.last {
             Some(last) => (ending::outcome(last), code(self.job.exit_codes, last, reason.name())),
-            None => (Outcome::Refused, REFUSED_BY_BREAKER),
+            None => (Outcome::Refused, exit_code::BREAKER_OPEN),
         };
         self.ended(outcome, Some(reason.name()), End::Code(code));
         let mut parts = vec![format!("the breaker is {}", self.shared.refusal())];

@@ -4,18 +4,18 @@ use clap::{Command, CommandFactory};
 
 use redial_policy::RuleSet;
 
+use super::explain;
 use crate::args::{Cli, Completions, Help, Man};
-use crate::explain;
 use crate::output::{Failure, print};
 
 /// Pages about what several verbs and flags have in common. The sessions in them are run by the
 /// tests.
 const PAGES: [(&str, &str); 5] = [
-    ("budget", include_str!("help/budget.md")),
-    ("breaker", include_str!("help/breaker.md")),
-    ("events", include_str!("help/events.md")),
-    ("exit-codes", include_str!("help/exit-codes.md")),
-    ("environment", include_str!("help/environment.md")),
+    ("budget", include_str!("../help/budget.md")),
+    ("breaker", include_str!("../help/breaker.md")),
+    ("events", include_str!("../help/events.md")),
+    ("exit-codes", include_str!("../help/exit-codes.md")),
+    ("environment", include_str!("../help/environment.md")),
 ];
 
 /// What there is help about that is no verb.

@@ -4,7 +4,8 @@ use redial_policy::{Diagnostic, Notation, fix, read};
 use serde::Serialize;
 
 use crate::args::{Check, CheckFormat};
-use crate::output::{Failure, REFUSED, count, print, print_error, print_note, replace_file};
+use crate::exit_code;
+use crate::output::{Failure, count, print, print_error, print_note, replace_file};
 use crate::source::Source;
 use crate::view::diagnostic::{Drawing, Lines, Position};
 use crate::visible::visible;
@@ -89,9 +90,9 @@ impl Summary {
 
     fn exit_code(&self, deny_warnings: bool) -> u8 {
         match self {
-            _ if self.unreadable > 0 => REFUSED,
-            _ if self.errors > 0 => 1,
-            _ if self.warnings > 0 && deny_warnings => 1,
+            _ if self.unreadable > 0 => exit_code::ERROR,
+            _ if self.errors > 0 => exit_code::FAILURE,
+            _ if self.warnings > 0 && deny_warnings => exit_code::FAILURE,
             _ => 0,
         }
     }

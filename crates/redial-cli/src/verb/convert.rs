@@ -5,22 +5,23 @@ use redial_policy::{Converted, Format, Loss, convert, convert_to_file};
 use serde::Serialize;
 
 use crate::args::{Convert, To};
-use crate::choose::{Chosen, chosen, only};
+use crate::exit_code;
 use crate::output::{Failure, count, print, print_note};
+use crate::policies::{SelectedPolicy, exactly_one, selected};
 use crate::visible::visible;
 
 pub(crate) fn run(arguments: &Convert, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     let format = format(arguments)?;
-    let policies = chosen(&arguments.policy, matches, arguments.to == To::File)?;
-    if let Some(variable) = policies.iter().find_map(|chosen| chosen.from) {
+    let policies = selected(&arguments.policy, matches, arguments.to == To::File)?;
+    if let Some(variable) = policies.iter().find_map(|policy| policy.from) {
         print_note(&format!("note: the policy is from {variable}\n"));
     }
     let converted = if arguments.to == To::File && policies.len() > 1 {
-        let default = policies.iter().find(|chosen| chosen.is_default);
-        let default = default.and_then(|chosen| chosen.name.as_deref());
-        convert_to_file(policies.iter().map(|chosen| &chosen.entry), default, format)
+        let default = policies.iter().find(|policy| policy.is_default);
+        let default = default.and_then(|policy| policy.name.as_deref());
+        convert_to_file(policies.iter().map(|policy| &policy.entry), default, format)
     } else {
-        let Chosen { entry, .. } = only(&arguments.policy, policies)?;
+        let SelectedPolicy { entry, .. } = exactly_one(&arguments.policy, policies)?;
         convert(&entry, arguments.to.into(), format)
     };
     let Some(converted) = converted else {
@@ -33,7 +34,7 @@ pub(crate) fn run(arguments: &Convert, matches: Option<&ArgMatches>) -> Result<u
     } else if !refused {
         print(&converted.text)?;
     }
-    Ok(u8::from(refused))
+    Ok(if refused { exit_code::FAILURE } else { 0 })
 }
 
 fn format(arguments: &Convert) -> Result<Format, Failure> {

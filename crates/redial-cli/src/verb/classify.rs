@@ -9,16 +9,16 @@ use redial_policy::{Ending, Fate, Judgement, Stream, Watch};
 use serde::Serialize;
 
 use crate::args;
-use crate::choose::{chosen, only};
 use crate::duration::human;
 use crate::events::Mode;
 use crate::output::{Failure, print};
+use crate::policies::{exactly_one, selected};
 use crate::rules::{max_retry_after, rules};
 use crate::visible::visible;
 
 pub(crate) fn run(arguments: &args::Classify, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
-    let chosen = only(&arguments.policy, chosen(&arguments.policy, matches, false)?)?;
-    let rules = rules(&arguments.rules, &chosen.entry, None, Mode::Run)?;
+    let selected = exactly_one(&arguments.policy, selected(&arguments.policy, matches, false)?)?;
+    let rules = rules(&arguments.rules, &selected.entry, None, Mode::Run)?;
     let ending = ending(arguments)?;
     let printed = [(Stream::Stdout, &arguments.stdout), (Stream::Stderr, &arguments.stderr)];
     if printed.iter().all(|(_, file)| file.as_deref() == Some("-")) {

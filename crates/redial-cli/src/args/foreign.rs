@@ -1,15 +1,16 @@
-//! The words of other programs for ours. Who comes from `retry`, `timeout`, `curl`, tenacity or
-//! backon is told what it is called here, not what happens to have most of its letters.
+//! What other programs call our verbs and flags. Who types a word of `retry`, `timeout`, `curl`, tenacity
+//! or backon gets our name for it as a suggestion, not the name that is spelled most alike.
 //!
-//! What an option of a policy is called elsewhere stands in one table, that of the clause.
+//! Foreign names of policy options come from the core: `redial_core::clause::counterpart`.
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use redial_core::clause;
 
-use crate::choose::names_a_policy;
+use crate::args::PolicyFlags;
+use crate::policies::is_policy_file;
 
-/// Verbs, by what others call them.
+/// Our verbs, and what others call them.
 const VERBS: [(&str, &[&str]); 9] = [
     ("run", &["attempt", "call", "exec", "loop", "repeat", "retry", "start", "try"]),
     ("until", &["await", "poll", "wait", "wait-for", "watch"]),
@@ -22,8 +23,8 @@ const VERBS: [(&str, &[&str]); 9] = [
     ("tune", &["optimise", "optimize", "search"]),
 ];
 
-/// Flags that are no option of a policy, by what others call them; and those of which others mean more
-/// on a command line than in a file: `--times 5` is 5 in all.
+/// Our flags that are no policy options, and what others call them; and words that mean one thing on a
+/// command line and another in a file: `--times 5` is five attempts.
 const FLAGS: [(&str, &[&str]); 8] = [
     ("attempts", &["times"]),
     ("delay", &["every"]),
@@ -35,10 +36,10 @@ const FLAGS: [(&str, &[&str]); 8] = [
     ("delay-from", &["retry-after"]),
 ];
 
-/// Backoffs that are flags elsewhere.
+/// Backoffs that other programs have as flags.
 const BACKOFFS: [&str; 4] = ["exponential", "exp", "fibonacci", "linear"];
 
-/// Puts the word that is ours in the place of the one that clap finds by its letters.
+/// Replaces clap's suggestion, which goes by spelling, by our name for a foreign word.
 pub(crate) fn suggest(
     mut error: clap::Error,
     command: &Command,
@@ -55,7 +56,7 @@ pub(crate) fn suggest(
             let verb = verb.and_then(|verb| command.find_subcommand(verb));
             let written = text(&error, ContextKind::InvalidArg);
             let ours = written.zip(verb).and_then(|(written, verb)| {
-                let flag = match names_a_policy(written) {
+                let flag = match is_policy_file(written) {
                     true if has_flag(verb, "policy") => format!("--policy {written}"),
                     _ => flag_for(written.trim_start_matches('-'), verb)?,
                 };
@@ -64,7 +65,7 @@ pub(crate) fn suggest(
             if let Some((flag, usage)) = ours {
                 error.insert(ContextKind::SuggestedArg, ContextValue::String(flag));
                 error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
-                // That it could be passed as a value is not what anybody meant.
+                // clap's tip to pass it as a value after `--`.
                 error.remove(ContextKind::Suggested);
             }
         }
@@ -84,13 +85,12 @@ fn verb_for(word: &str) -> Option<&'static str> {
     VERBS.iter().find(|(_, theirs)| theirs.contains(&word)).map(|(ours, _)| *ours)
 }
 
-/// The flag of this verb that a name stands for, and its value where the name says that too.
+/// The flag of this verb that a foreign name stands for, with its value if the name implies one.
 fn flag_for(name: &str, verb: &Command) -> Option<String> {
     let flag = FLAGS.iter().find(|(_, theirs)| theirs.contains(&name)).map(|(ours, _)| *ours);
     let flag = match (flag, clause::counterpart(name)) {
         (Some(flag), _) => flag.to_owned(),
-        (None, Some("retry")) => "retries".to_owned(),
-        (None, Some(option)) => option.replace('_', "-"),
+        (None, Some(option)) => PolicyFlags::flag_of(option),
         (None, None) => return None,
     };
     let value = match BACKOFFS.contains(&name) {

@@ -1,4 +1,5 @@
-//! The policies that the flags name, with what the flags say over them.
+//! The policies that a command line selects: `--with`, `--policy`, `--preset`, a file, the
+//! environment or the default, each with the single options that flags override.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -10,7 +11,8 @@ use redial_policy::{Diagnostic, Document, Entry, Kind, Notation, overlay, read};
 
 use crate::args::PolicyFlags;
 use crate::environment;
-use crate::output::{Failure, REFUSED, print_note};
+use crate::exit_code;
+use crate::output::{Failure, print_note};
 use crate::source::Source;
 use crate::view::diagnostic::{Drawing, Lines};
 
@@ -18,87 +20,86 @@ use crate::view::diagnostic::{Drawing, Lines};
 const PRESETS: [(&str, Policy); 3] =
     [("default", Policy::DEFAULT), ("contention", Policy::CONTENTION), (UNTIL, POLL)];
 
-/// The pace of `redial until` where nothing else is said. It has no jitter: whoever polls is alone, or
-/// began at another time than the others.
+/// How often `redial until` looks unless told otherwise. No jitter: pollers rarely start at once.
 const UNTIL: &str = "until";
 const POLL: Policy = Backoff::constant(Duration::from_secs(1)).unlimited();
 
-/// A policy that was asked for.
-pub(crate) struct Chosen {
+/// A policy that was selected.
+pub(crate) struct SelectedPolicy {
     /// Its name, where it has one.
     pub(crate) name: Option<String>,
     pub(crate) entry: Entry,
     pub(crate) policy: Policy,
-    /// Warnings; with an error it would not have been chosen.
+    /// Warnings only: a policy with an error is refused.
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// The text that the warnings are about, shared by all policies of a file.
+    /// The text that the warnings point into, shared by all policies of a file.
     pub(crate) source: Rc<Source>,
-    /// The variable of the environment that named it, where none of the flags did.
+    /// The environment variable that named it, if no flag did.
     pub(crate) from: Option<&'static str>,
-    /// Whether its file gives it to whoever names none.
+    /// Whether it is the default policy of its file.
     pub(crate) is_default: bool,
 }
 
-impl Chosen {
-    /// Leaves out the warnings about what a poll is for.
-    fn may_wait(&mut self) {
+impl SelectedPolicy {
+    /// Drops the warnings about long waits: waiting is what a poll is for.
+    fn allow_long_waits(&mut self) {
         self.diagnostics.retain(|found| {
             !matches!(found.kind, Kind::Clause(Clause::Unbounded | Clause::ManyRetries))
         });
     }
 }
 
-/// Where a policy comes from.
+/// What a policy is read from.
 enum Base<'f> {
     With(&'f str),
     File(&'f str),
     Preset(&'f str),
 }
 
-/// What was asked for, in the order in which it was written; for nothing, what the environment
-/// names, or else the default policy.
+/// The policies that the flags name, in the order in which they were written. Without such flags, the one
+/// that the environment names, or else the default policy.
 ///
-/// Of a file without a name that is its default; all of it where `whole` files are wanted.
-pub(crate) fn chosen(
+/// `FILE` without `#NAME` is the default policy of the file, or all of its policies with `whole_files`.
+pub(crate) fn selected(
     flags: &PolicyFlags,
     matches: Option<&ArgMatches>,
-    whole: bool,
-) -> Result<Vec<Chosen>, Failure> {
-    chosen_with_files(flags, &[], matches, whole)
+    whole_files: bool,
+) -> Result<Vec<SelectedPolicy>, Failure> {
+    selected_with_files(flags, &[], matches, whole_files)
 }
 
-/// The same where files may be named without a flag.
-pub(crate) fn chosen_with_files(
+/// The same for a verb that takes files as arguments, too.
+pub(crate) fn selected_with_files(
     flags: &PolicyFlags,
     files: &[String],
     matches: Option<&ArgMatches>,
-    whole: bool,
-) -> Result<Vec<Chosen>, Failure> {
-    named(flags, files, matches, whole)?.map_or_else(|| unnamed(flags, whole), Ok)
+    whole_files: bool,
+) -> Result<Vec<SelectedPolicy>, Failure> {
+    named(flags, files, matches, whole_files)?.map_or_else(|| unnamed(flags, whole_files), Ok)
 }
 
-/// What was asked for as the pace of a poll; for nothing, that of `redial until`. What the environment
-/// names is for retries: as many attempts as those may take would end a wait.
+/// The same for `redial until`, whose default is to look once a second for as long as it takes. The
+/// policy of the environment is ignored: it is for retries, and would end a wait after a few looks.
 #[cfg(unix)]
-pub(crate) fn polled(
+pub(crate) fn selected_for_until(
     flags: &PolicyFlags,
     matches: Option<&ArgMatches>,
-) -> Result<Vec<Chosen>, Failure> {
-    let mut chosen = match named(flags, &[], matches, false)? {
-        Some(chosen) => chosen,
+) -> Result<Vec<SelectedPolicy>, Failure> {
+    let mut selected = match named(flags, &[], matches, false)? {
+        Some(selected) => selected,
         None => vec![preset(UNTIL, flags)?],
     };
-    chosen.iter_mut().for_each(Chosen::may_wait);
-    Ok(chosen)
+    selected.iter_mut().for_each(SelectedPolicy::allow_long_waits);
+    Ok(selected)
 }
 
-/// What flags and files name, in the order in which it was written; nothing where none does.
+/// What flags and arguments name, in the order in which they were written; `None` if they name nothing.
 fn named(
     flags: &PolicyFlags,
     files: &[String],
     matches: Option<&ArgMatches>,
-    whole: bool,
-) -> Result<Option<Vec<Chosen>>, Failure> {
+    whole_files: bool,
+) -> Result<Option<Vec<SelectedPolicy>>, Failure> {
     let mut bases = Vec::new();
     let named = [
         ("with", flags.with.as_slice()),
@@ -122,22 +123,22 @@ fn named(
         return Ok(None);
     }
     bases.sort_by_key(|(place, _)| *place);
-    let mut chosen = Vec::new();
+    let mut selected = Vec::new();
     for (_, base) in bases {
         match base {
-            Base::With(clause) => chosen.push(with("--with", clause, flags)?),
-            Base::Preset(name) => chosen.push(preset(name, flags)?),
+            Base::With(clause) => selected.push(with("--with", clause, flags)?),
+            Base::Preset(name) => selected.push(preset(name, flags)?),
             Base::File(file) => {
-                let found = of_file(file, flags, whole);
-                chosen.extend(found.map_err(|failure| or_a_clause(failure, file))?);
+                let policies = of_file(file, flags, whole_files);
+                selected.extend(policies.map_err(|failure| suggest_with(failure, file))?);
             }
         }
     }
-    Ok(Some(chosen))
+    Ok(Some(selected))
 }
 
-/// Why a file cannot be read; and what a clause is given with, where the name looks like one.
-fn or_a_clause(failure: Failure, file: &str) -> Failure {
+/// Suggests `--with` for a file that cannot be read and whose name looks like a clause.
+fn suggest_with(failure: Failure, file: &str) -> Failure {
     match failure {
         Failure::Message(message) if message.starts_with("cannot read") && file.contains(": ") => {
             Failure::Message(format!("{message}; a clause is given with --with '{file}'"))
@@ -146,47 +147,48 @@ fn or_a_clause(failure: Failure, file: &str) -> Failure {
     }
 }
 
-/// The policy where no flag names one.
-fn unnamed(flags: &PolicyFlags, whole: bool) -> Result<Vec<Chosen>, Failure> {
-    let (variable, mut chosen) = match environment::base()? {
+/// The policy if no flag names one.
+fn unnamed(flags: &PolicyFlags, whole_files: bool) -> Result<Vec<SelectedPolicy>, Failure> {
+    let (variable, mut selected) = match environment::base()? {
         None => return Ok(vec![preset("default", flags)?]),
         Some(environment::Base::With(clause)) => {
             (environment::WITH, vec![with(environment::WITH, &clause, flags)?])
         }
         Some(environment::Base::File(file)) => {
-            let chosen = of_file(&file, flags, whole).map_err(|failure| match failure {
-                // What a flag says over the policy is not the variable's mistake.
+            let policies = of_file(&file, flags, whole_files).map_err(|failure| match failure {
+                // A bad value of a flag is not the variable's mistake.
                 Failure::Message(message) if !message.starts_with("--") => {
                     Failure::Message(format!("{}: {message}", environment::POLICY))
                 }
-                Failure::Told(code) => {
+                Failure::Reported(code) => {
                     environment::note(environment::POLICY);
-                    Failure::Told(code)
+                    Failure::Reported(code)
                 }
                 other => other,
             });
-            (environment::POLICY, chosen?)
+            (environment::POLICY, policies?)
         }
     };
-    for one in &mut chosen {
-        one.from = Some(variable);
-    }
-    Ok(chosen)
+    selected.iter_mut().for_each(|policy| policy.from = Some(variable));
+    Ok(selected)
 }
 
-/// The one policy that was asked for, where there may be only one.
-pub(crate) fn only(flags: &PolicyFlags, mut chosen: Vec<Chosen>) -> Result<Chosen, Failure> {
+/// The one policy, for a verb that takes only one.
+pub(crate) fn exactly_one(
+    flags: &PolicyFlags,
+    mut selected: Vec<SelectedPolicy>,
+) -> Result<SelectedPolicy, Failure> {
     if flags.with.len() + flags.policy.len() + flags.preset.len() > 1 {
         return Err(Failure::from(
             "one policy is needed: give one of --with, --policy and --preset",
         ));
     }
-    match (chosen.pop(), chosen.as_slice()) {
+    match (selected.pop(), selected.as_slice()) {
         (Some(only), []) => Ok(only),
         (Some(last), rest) => {
-            let names = rest.iter().chain([&last]).map(|chosen| match &chosen.name {
+            let names = rest.iter().chain([&last]).map(|policy| match &policy.name {
                 Some(name) => name.as_str(),
-                None => chosen.entry.clause.as_str(),
+                None => policy.entry.clause.as_str(),
             });
             let names: Vec<_> = names.take(8).collect();
             let by = last.from.map(|variable| format!("{variable}: ")).unwrap_or_default();
@@ -200,10 +202,10 @@ pub(crate) fn only(flags: &PolicyFlags, mut chosen: Vec<Chosen>) -> Result<Chose
     }
 }
 
-/// Draws the warnings of what was chosen.
-pub(crate) fn print_warnings(chosen: &[Chosen]) {
-    for of_one_text in chosen.chunk_by(|a, b| Rc::ptr_eq(&a.source, &b.source)) {
-        let mut found = of_one_text.iter().flat_map(|chosen| &chosen.diagnostics).peekable();
+/// Draws the warnings of these policies on standard error.
+pub(crate) fn print_warnings(policies: &[SelectedPolicy]) {
+    for of_one_text in policies.chunk_by(|a, b| Rc::ptr_eq(&a.source, &b.source)) {
+        let mut found = of_one_text.iter().flat_map(|policy| &policy.diagnostics).peekable();
         if found.peek().is_some() {
             let drawing = Drawing::of(&of_one_text[0].source);
             found.for_each(|found| print_note(&drawing.draw(found)));
@@ -211,8 +213,8 @@ pub(crate) fn print_warnings(chosen: &[Chosen]) {
     }
 }
 
-/// The clause that a flag or a variable gives.
-fn with(by: &str, clause: &str, flags: &PolicyFlags) -> Result<Chosen, Failure> {
+/// The clause of a flag or of a variable.
+fn with(by: &str, clause: &str, flags: &PolicyFlags) -> Result<SelectedPolicy, Failure> {
     let source = Source::clause(by, clause);
     let notation = Some(Notation::Clause);
     let document = read(&source.text, source.format, notation);
@@ -228,50 +230,52 @@ fn with(by: &str, clause: &str, flags: &PolicyFlags) -> Result<Chosen, Failure> 
     }
 }
 
-fn preset(name: &str, flags: &PolicyFlags) -> Result<Chosen, Failure> {
+fn preset(name: &str, flags: &PolicyFlags) -> Result<SelectedPolicy, Failure> {
     let Some((_, policy)) = PRESETS.iter().find(|(known, _)| *known == name) else {
         let names = PRESETS.map(|(name, _)| name).join(", ");
         return Err(Failure::Message(format!("--preset: there is no `{name}`; there are {names}")));
     };
-    // It is not read again from its text, and not even printed where no flag stands over it: that would
-    // be a quarter of what `redial run` takes to start.
-    let clause = if flags.overlay().is_empty() { String::new() } else { policy.to_string() };
+    // Its text is not parsed, and only printed if flags override it: that would take a quarter of the time
+    // in which `redial run` starts.
+    let clause = if flags.overrides().is_empty() { String::new() } else { policy.to_string() };
     let entry = Entry::of(*policy, clause);
     let source = Source::clause(&format!("--preset {name}"), &entry.clause);
     let title = Some(name.to_owned()).filter(|name| name != "default");
-    let mut chosen = overlaid(title, entry, &[], &Rc::new(source), flags)?;
+    let mut selected = overlaid(title, entry, &[], &Rc::new(source), flags)?;
     if name == UNTIL {
-        chosen.may_wait();
+        selected.allow_long_waits();
     }
-    Ok(chosen)
+    Ok(selected)
 }
 
-/// The policy that a file is asked for: the one that is named, the only one, its default; or else
-/// all of them, for the verb to choose.
-fn of_file(argument: &str, flags: &PolicyFlags, whole: bool) -> Result<Vec<Chosen>, Failure> {
+/// The policies of `FILE[#NAME]`: the named one, or the default of the file, or all of them.
+fn of_file(
+    argument: &str,
+    flags: &PolicyFlags,
+    whole_files: bool,
+) -> Result<Vec<SelectedPolicy>, Failure> {
     let (file, name) = split(argument);
     let dialect = flags.dialect.map(Into::into);
     let source = Source::open(file, dialect).map_err(Failure::Message)?;
     let document = read(&source.text, source.format, dialect);
     let refused = || {
         let drawing = Drawing::of(&source);
-        // Whoever takes up the hint of a fix need not think of the dialect.
+        // The hint would have to repeat --dialect.
         let fixable = dialect.is_none();
         refuse(if fixable { drawing.fixable(&document, None) } else { drawing }, &document)
     };
     let lines = Lines::new(&source.text);
-    let wanted = name.or(document.default_name().filter(|_| !whole));
+    let wanted = name.or(document.default_name().filter(|_| !whole_files));
     let entries: Vec<&Entry> = match wanted {
         Some(name) => match find(name, &document, &lines, file) {
             Ok(entry) => vec![entry],
-            // A policy that is not there may be there once the file is right.
+            // It may be missing only because of these errors.
             Err(_) if document.has_errors() => return Err(refused()),
             Err(failure) => return Err(failure),
         },
         None => document.policies().collect(),
     };
-    // What is wrong with the file itself refuses all of it; what is wrong with the policies that
-    // nobody asked for does not.
+    // Errors outside of policies refuse the whole file; errors in other policies do not.
     let of_the_file = document.outside_of_policies();
     if of_the_file.iter().any(|found| !found.is_warning())
         || entries.iter().any(|entry| entry.policy.is_none())
@@ -286,17 +290,17 @@ fn of_file(argument: &str, flags: &PolicyFlags, whole: bool) -> Result<Vec<Chose
         return Err(Failure::Message(format!("{file}: {nothing}")));
     }
     let source = Rc::new(source);
-    let mut chosen = Vec::new();
+    let mut selected = Vec::new();
     for entry in entries {
         let name = Some(entry.name.clone()).filter(|name| !name.is_empty());
         let mut one = overlaid(name, entry.clone(), &of_the_file, &source, flags)?;
         one.is_default = document.default_name() == Some(&entry.name);
-        chosen.push(one);
+        selected.push(one);
     }
-    Ok(chosen)
+    Ok(selected)
 }
 
-/// `FILE#NAME`. Either may have that sign in it: the file is the longest that there is.
+/// Splits `FILE#NAME`. Both may contain `#`: the longest prefix that is a file wins.
 fn split(argument: &str) -> (&str, Option<&str>) {
     let is_there = |file: &str| file == "-" || std::path::Path::new(file).exists();
     let mut splits =
@@ -310,14 +314,14 @@ fn split(argument: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Whether a word, where something else is expected, is `FILE#NAME` or a policy file that is there.
-pub(crate) fn names_a_policy(word: &str) -> bool {
+/// Whether a word is `FILE#NAME`, or has the extension of a policy file, and the file exists.
+pub(crate) fn is_policy_file(word: &str) -> bool {
     let (file, name) = split(word);
     let is_of_format = [".yaml", ".yml", ".toml", ".json"].iter().any(|end| file.ends_with(end));
     (name.is_some() || is_of_format) && std::path::Path::new(file).is_file()
 }
 
-/// By its name; or by its line, where names are not told apart.
+/// Finds a policy by its name, or by its line if several have the same name.
 fn find<'d>(
     name: &str,
     document: &'d Document,
@@ -347,8 +351,8 @@ fn find<'d>(
     }
 }
 
-/// Whether the flags took the retries away from a policy that has delays: `-n 1` means it so.
-fn is_asked_for(found: &Diagnostic, over: &[(&str, &str)]) -> bool {
+/// Whether the warning is about flags that turn retries off on purpose: `-n 1` over a policy with delays.
+fn is_intended(found: &Diagnostic, over: &[(&str, &str)]) -> bool {
     let says = |name: &str| over.iter().any(|(option, _)| *option == name);
     let unused = match found.kind {
         Kind::Clause(Clause::DelayWithoutRetry) => "delay",
@@ -358,35 +362,35 @@ fn is_asked_for(found: &Diagnostic, over: &[(&str, &str)]) -> bool {
     (says("attempts") || says("retry")) && !says(unused)
 }
 
-/// Draws what is wrong with a text.
+/// Draws the errors of a text.
 fn refuse(drawing: Drawing<'_>, document: &Document) -> Failure {
-    /// More than these are more than anybody looks at.
+    /// Nobody reads more at once.
     const DRAWN_MAX: usize = 20;
     let errors = document.diagnostics().iter().filter(|found| !found.is_warning());
     errors.take(DRAWN_MAX).for_each(|error| print_note(&drawing.draw(error)));
-    Failure::Told(REFUSED)
+    Failure::Reported(exit_code::ERROR)
 }
 
-/// A policy with what the flags say over it. What there is to say of the two together is said of
-/// the clause that they make; of the policy alone, besides what there is to say of its file.
+/// A policy with the options that flags override. Diagnostics are then about the resulting clause;
+/// without such flags they are those of the policy and of its file.
 fn overlaid(
     name: Option<String>,
     entry: Entry,
     of_the_file: &[&Diagnostic],
     source: &Rc<Source>,
     flags: &PolicyFlags,
-) -> Result<Chosen, Failure> {
-    let over = flags.overlay();
+) -> Result<SelectedPolicy, Failure> {
+    let over = flags.overrides();
     if over.is_empty() {
-        let Some(policy) = entry.policy else { return Err(Failure::Told(REFUSED)) };
+        let Some(policy) = entry.policy else { return Err(Failure::Reported(exit_code::ERROR)) };
         let found = of_the_file.iter().copied().chain(&entry.warnings);
         let (diagnostics, source) = (found.cloned().collect(), source.clone());
         let (from, is_default) = (None, false);
-        return Ok(Chosen { name, entry, policy, diagnostics, source, from, is_default });
+        return Ok(SelectedPolicy { name, entry, policy, diagnostics, source, from, is_default });
     }
     let clause = overlay(&entry.clause, over.iter().copied()).map_err(|option| {
         let value = over.iter().find(|(name, _)| *name == option).map_or("", |(_, value)| value);
-        let flag = if option == "retry" { "retries".to_owned() } else { option.replace('_', "-") };
+        let flag = PolicyFlags::flag_of(option);
         Failure::Message(format!("--{flag}: `{value}` is not one value; see redial help policy"))
     })?;
     let source = Source::clause(&format!("{} and flags", source.name), &clause);
@@ -395,11 +399,11 @@ fn overlaid(
         return Err(refuse(Drawing::of(&source), &document));
     }
     let mut found = document.diagnostics().to_vec();
-    found.retain(|found| !is_asked_for(found, &over));
+    found.retain(|found| !is_intended(found, &over));
     match document.policies().next().map(|entry| (entry.clone(), entry.policy)) {
         Some((mut overlaid, Some(policy))) => {
             overlaid.name = entry.name;
-            Ok(Chosen {
+            Ok(SelectedPolicy {
                 name,
                 entry: overlaid,
                 policy,
@@ -409,7 +413,7 @@ fn overlaid(
                 is_default: false,
             })
         }
-        _ => Err(Failure::Told(REFUSED)),
+        _ => Err(Failure::Reported(exit_code::ERROR)),
     }
 }
 

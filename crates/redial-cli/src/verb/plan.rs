@@ -4,8 +4,8 @@ use clap::ArgMatches;
 use redial_policy::Plan;
 
 use crate::args;
-use crate::choose::{Chosen, chosen_with_files, print_warnings};
 use crate::output::{Failure, print, width, write_file};
+use crate::policies::{SelectedPolicy, print_warnings, selected_with_files};
 use crate::view::plan::{self, Planned};
 
 pub(crate) fn run(arguments: &args::Plan, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
@@ -14,8 +14,8 @@ pub(crate) fn run(arguments: &args::Plan, matches: Option<&ArgMatches>) -> Resul
     if to_stdout + usize::from(arguments.json) > 1 {
         return Err(Failure::from("standard output holds one of --json, --svg - and --html -"));
     }
-    let chosen = chosen_with_files(&arguments.policy, &arguments.files, matches, false)?;
-    let plans: Vec<_> = chosen.iter().map(|chosen| planned(chosen, arguments)).collect();
+    let policies = selected_with_files(&arguments.policy, &arguments.files, matches, false)?;
+    let plans: Vec<_> = policies.iter().map(|policy| planned(policy, arguments)).collect();
     let to_files = arguments.svg.is_some() || arguments.html.is_some();
     if let Some(path) = &arguments.svg {
         write_file(path, &plan::svg(&plans))?;
@@ -28,21 +28,21 @@ pub(crate) fn run(arguments: &args::Plan, matches: Option<&ArgMatches>) -> Resul
     }
     if !to_files {
         print(&plan::terminal(&plans, width()))?;
-        print_warnings(&chosen);
+        print_warnings(&policies);
     }
     Ok(0)
 }
 
-fn planned(chosen: &Chosen, arguments: &args::Plan) -> Planned {
-    let plan = Plan::new(chosen.policy).timeout(chosen.entry.timeout);
+fn planned(selected: &SelectedPolicy, arguments: &args::Plan) -> Planned {
+    let plan = Plan::new(selected.policy).timeout(selected.entry.timeout);
     Planned {
-        name: chosen.name.clone(),
-        from: chosen.from,
+        name: selected.name.clone(),
+        from: selected.from,
         plan: match arguments.seed {
             Some(seed) => plan.seed(seed),
             None => plan,
         },
         show: arguments.show.map(|show| show as usize),
-        diagnostics: chosen.diagnostics.clone(),
+        diagnostics: selected.diagnostics.clone(),
     }
 }
