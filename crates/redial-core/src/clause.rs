@@ -111,6 +111,14 @@ pub fn options(clause: &str) -> impl Iterator<Item = (Span, Span)> {
     })
 }
 
+/// The names of all options, in the order in which a policy is printed.
+///
+/// ```
+/// use redial_core::clause;
+/// assert!(clause::OPTIONS.iter().all(|name| clause::counterpart(name) == Some(name)));
+/// ```
+pub const OPTIONS: [&str; 16] = option::ALL;
+
 /// The option that a name stands for: one of ours, or what another system calls it, whatever its
 /// case and its separators.
 ///

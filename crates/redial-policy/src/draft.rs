@@ -7,35 +7,14 @@
 use std::time::Duration;
 
 use redial_core::Policy;
-use redial_core::clause::{self, Kind as Clause};
+use redial_core::clause::{self, Kind as Clause, OPTIONS};
 
 use crate::Format;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::fields::is_slip;
 use crate::matcher::{self, Matcher, Patterns};
-use crate::overlay::ORDER;
+use crate::names::{Vocabulary, is_unambiguous};
 use crate::place::Place;
-
-/// What other systems call an option, where it can be nothing else.
-const SYNONYMS: [&str; 14] = [
-    "backoff_factor",
-    "multiplier",
-    "initial_delay",
-    "initial_interval",
-    "base_delay",
-    "max_interval",
-    "cap",
-    "max_attempts",
-    "max_tries",
-    "max_retries",
-    "retries",
-    "deadline",
-    "max_elapsed",
-    "max_elapsed_time",
-];
-
-/// What a notation calls an option of the clause: pairs of ours and theirs.
-pub(crate) type Vocabulary = &'static [(&'static str, &'static str)];
 
 /// An option as it was written somewhere.
 #[derive(Clone, Debug)]
@@ -211,7 +190,7 @@ impl Draft {
             let is_name = found.kind() == Clause::UnknownOption;
             let taken = is_name && names.into_iter().any(|name| name == meant);
             // Values are few, and other systems' words for an option are known; the rest are guesses.
-            let safe = !is_name || SYNONYMS.contains(&written) || is_slip(written, meant, &ORDER);
+            let safe = !is_name || is_unambiguous(written) || is_slip(written, meant, &OPTIONS);
             // Of the quotes around a string of a file no more can be put inside of it.
             let ends_string = self.format != Format::Text && matches!(meant, "\"" | "'");
             return if taken || ends_string {

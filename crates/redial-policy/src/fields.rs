@@ -8,6 +8,7 @@ use redial_core::clause::Kind as Clause;
 use crate::Format;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::draft::Written;
+use crate::names::Synonym;
 use crate::place::Place;
 use crate::tree::{Field, Node, Tag, Value};
 
@@ -16,11 +17,11 @@ pub(crate) fn known<'n>(
     node: &'n Node,
     what: &str,
     names: &[&str],
-    elsewhere: &[(&str, &'static str)],
+    synonyms: impl Fn(&str) -> Option<Synonym>,
     text: &str,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<&'n Field> {
-    known_besides(|_| false, node, what, names, elsewhere, text, diagnostics)
+    known_besides(|_| false, node, what, names, synonyms, text, diagnostics)
 }
 
 /// The same where some fields are for others to read.
@@ -29,7 +30,7 @@ pub(crate) fn known_besides<'n>(
     node: &'n Node,
     what: &str,
     names: &[&str],
-    elsewhere: &[(&str, &'static str)],
+    synonyms: impl Fn(&str) -> Option<Synonym>,
     text: &str,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<&'n Field> {
@@ -41,7 +42,7 @@ pub(crate) fn known_besides<'n>(
     let mut renamed = HashSet::new();
     for field in node.fields().iter().filter(|field| !others(&field.key)) {
         if !names.contains(&field.key.as_str()) {
-            let mut found = unknown(field, what, names, elsewhere, text);
+            let mut found = unknown(field, what, names, synonyms(&field.key), text);
             // A name that stands there already, or that another has been taken for, is not meant twice.
             found.fix = found.fix.filter(|fix| {
                 !node.has(&fix.replacement) && renamed.insert(fix.replacement.clone())
@@ -61,20 +62,18 @@ fn unknown(
     field: &Field,
     what: &str,
     names: &[&str],
-    elsewhere: &[(&str, &'static str)],
+    synonym: Option<Synonym>,
     text: &str,
 ) -> Diagnostic {
     let key = &field.key;
-    let alike =
-        |other: &str| other.replace('_', "").eq_ignore_ascii_case(&key.replace(['_', '-'], ""));
-    let synonym = elsewhere.iter().find(|(theirs, _)| alike(theirs)).map(|(_, ours)| *ours);
-    match synonym.or_else(|| nearest(key, names)) {
+    match synonym.map(|synonym| synonym.field).or_else(|| nearest(key, names)) {
         Some(meant) => {
             let message = format!("`{key}` is not a field of {what}; did you mean `{meant}`?");
             let place = inside_quotes(field.place, text);
             // Retries are not attempts: the number would have to change too.
             let counts = meant.contains("ttempts") && key.to_lowercase().contains("retr");
-            let safe = (synonym.is_some() && !counts) || is_slip(key, meant, names);
+            let safe = (synonym.is_some_and(|synonym| synonym.safe) && !counts)
+                || is_slip(key, meant, names);
             Diagnostic::new(Clause::UnknownOption, field.place, message).fix(place, meant, safe)
         }
         None => {

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use redial_core::clause::Kind as Clause;
+use redial_core::clause::{Kind as Clause, OPTIONS};
 
 use crate::Format;
 use crate::clause;
@@ -15,7 +15,8 @@ use crate::fields::{
     self, excerpt, is_plain, is_plain_list, known, known_besides, nearest, trimmed, wrong_type,
 };
 use crate::matcher::{self, Matcher, Patterns};
-use crate::overlay::{CHAIN, ORDER, overlay};
+use crate::names::{synonym, synonym_in};
+use crate::overlay::{CHAIN, overlay};
 use crate::place::Place;
 use crate::tree::{Field, Node, Value};
 
@@ -23,7 +24,7 @@ use crate::tree::{Field, Node, Value};
 /// the anchors of YAML, for one.
 pub(crate) const TOP: [&str; 3] = ["policies", "default", "$schema"];
 
-/// What a policy's map may say.
+/// The fields of a policy's map.
 pub(crate) const FIELDS: [&str; 16] = [
     "retry",
     "attempts",
@@ -57,23 +58,6 @@ pub(crate) const OWN: [&str; 10] = [
     "stop_on",
 ];
 
-const ELSEWHERE: [(&str, &str); 14] = [
-    ("backoff_factor", "factor"),
-    ("multiplier", "factor"),
-    ("base", "factor"),
-    ("initial_delay", "delay"),
-    ("base_delay", "delay"),
-    ("interval", "delay"),
-    ("cap", "max_delay"),
-    ("max_interval", "max_delay"),
-    ("max_attempts", "attempts"),
-    ("tries", "attempts"),
-    ("retries", "retry"),
-    ("max_retries", "retry"),
-    ("deadline", "within"),
-    ("retry_budget", "wait_budget"),
-];
-
 /// How many policies a file may hold.
 const POLICIES_MAX: usize = 50_000;
 
@@ -94,9 +78,9 @@ pub(crate) fn read(search: &mut Search<'_>, root: &Node) {
     if !root.has("policies") && FIELDS.iter().any(|name| root.has(name)) {
         return read_bare(search, root, String::new(), Notation::File);
     }
-    let elsewhere = [("policy", "policies")];
+    let synonyms = |name: &str| synonym_in(name, &[("policy", "policies")]);
     let fields =
-        known_besides(is_extension, root, "a policy file", &TOP, &elsewhere, text, &mut found);
+        known_besides(is_extension, root, "a policy file", &TOP, synonyms, text, &mut found);
     let is_unknown = |found: &Diagnostic| found.kind == Clause::UnknownOption.into();
     for unknown in found.iter_mut().filter(|found| is_unknown(found) && found.fix.is_none()) {
         unknown.note =
@@ -336,7 +320,8 @@ impl<'t, 'n> File<'t, 'n> {
     }
 
     fn map(&mut self, node: &'n Node, raw: &mut Raw<'n>) {
-        let fields = known(node, "a policy", &FIELDS, &ELSEWHERE, self.text, &mut self.found);
+        let synonyms = |name: &str| synonym(name, &FIELDS, &[]);
+        let fields = known(node, "a policy", &FIELDS, synonyms, self.text, &mut self.found);
         let ordered = fields.iter().any(|field| field.key == "modifiers");
         let mut options: Vec<Written> = Vec::new();
         for field in &fields {
@@ -354,7 +339,7 @@ impl<'t, 'n> File<'t, 'n> {
             }
         }
         // A map has no order of writing.
-        options.sort_by_key(|option| ORDER.iter().position(|name| *name == option.name));
+        options.sort_by_key(|option| OPTIONS.iter().position(|name| *name == option.name));
         if let Some(field) = fields.iter().find(|field| field.key == "modifiers") {
             let chain = self.modifiers(field);
             let limits = ["within", "wait_budget", "timeout"];
@@ -395,7 +380,8 @@ impl<'t, 'n> File<'t, 'n> {
         for node in nodes.iter().take(READ_MAX) {
             match node.fields() {
                 [_] => {
-                    let fields = known(node, "modifiers", &CHAIN, &[], self.text, &mut self.found);
+                    let fields =
+                        known(node, "modifiers", &CHAIN, |_| None, self.text, &mut self.found);
                     chain.extend(fields.into_iter().filter_map(|field| self.option(field)));
                 }
                 _ => self.found.push(wrong_type("modifiers", node, self.text, ADVICE)),

@@ -3,7 +3,6 @@
 use redial_core::clause;
 
 use crate::document::{Notation, read};
-use crate::overlay::ORDER;
 use crate::tree::gap;
 use crate::{file, retry_config, retry_policy};
 
@@ -49,7 +48,7 @@ impl Format {
 
 /// Whether the text is a clause without a mistake; then it is nothing else.
 fn is_clause(text: &str) -> bool {
-    let known = first_option(text).is_some_and(|first| ORDER.contains(&first.name));
+    let known = first_option(text).is_some_and(|first| clause::OPTIONS.contains(&first.name));
     known && !read(text, Format::Text, Some(Notation::Clause)).has_errors()
 }
 
@@ -106,7 +105,7 @@ fn is_like_clause(text: &str) -> bool {
     let one_line = !value.contains('\n') || (value.starts_with('[') && value.ends_with(']'));
     let Some(next) = rest.strip_prefix(',').filter(|_| one_line) else { return false };
     let line = next.split(['\n', '#']).next().unwrap_or_default();
-    ORDER.contains(&name) || line.trim().is_empty() || first_option(next).is_some()
+    clause::OPTIONS.contains(&name) || line.trim().is_empty() || first_option(next).is_some()
 }
 
 /// The option that a text begins with, and what follows it.

@@ -49,6 +49,7 @@ mod format;
 mod headers;
 mod lookalike;
 mod matcher;
+mod names;
 mod overlay;
 mod place;
 mod plan;

@@ -1,32 +1,12 @@
 //! One set of options laid over another: what a policy that extends another says itself, and what
 //! flags say to the policy that they stand beside.
 
-use redial_core::clause;
+use redial_core::clause::{self, OPTIONS};
 
 use crate::diagnostic::Span;
 use crate::draft::Written;
 use crate::fields::{is_plain, is_plain_list, trimmed};
 use crate::place::Place;
-
-/// The order in which options that were not written in any order stand.
-pub(crate) const ORDER: [&str; 16] = [
-    "retry",
-    "attempts",
-    "delay",
-    "backoff",
-    "factor",
-    "increment",
-    "min_delay",
-    "max_delay",
-    "jitter",
-    "within",
-    "wait_budget",
-    "timeout",
-    "retry_on",
-    "stop_on",
-    "fallback",
-    "on_error",
-];
 
 const COUNTS: [&str; 2] = ["retry", "attempts"];
 /// What may repeat and stand in any order, in the order that it has where nobody says otherwise.
@@ -70,7 +50,8 @@ pub(crate) fn overlay(base: Vec<Written>, over: Vec<Written>, ordered: bool) -> 
 
 /// Before the first option that comes later in the order.
 fn place(options: &[Written], name: &str) -> usize {
-    let rank = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
+    let rank =
+        |name: &str| OPTIONS.iter().position(|known| *known == name).unwrap_or(OPTIONS.len());
     let wanted = rank(name);
     options.iter().position(|option| rank(&option.name) > wanted).unwrap_or(options.len())
 }

@@ -9,9 +9,10 @@ use redial_core::clause::Kind as Clause;
 use crate::Format;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Notation};
-use crate::draft::{Draft, Vocabulary, Written};
+use crate::draft::{Draft, Written};
 use crate::fields::{excerpt, inside_quotes, is_slip, known, nearest, wrong_type};
 use crate::matcher::{self, Matcher, Patterns};
+use crate::names::{Vocabulary, synonym};
 use crate::place::Place;
 use crate::tree::{Field, Node, Value};
 
@@ -27,19 +28,6 @@ pub(crate) const FIELDS: [&str; 8] = [
     "jitter_factor",
     "retry_on",
     "retry_budget",
-];
-
-const ELSEWHERE: [(&str, &str); 10] = [
-    ("max_attempts", "attempts"),
-    ("tries", "attempts"),
-    ("delay", "initial_delay"),
-    ("base_delay", "initial_delay"),
-    ("cap", "max_delay"),
-    ("max_interval", "max_delay"),
-    ("strategy", "backoff"),
-    ("backoff_strategy", "backoff"),
-    ("wait_budget", "retry_budget"),
-    ("budget", "retry_budget"),
 ];
 
 const VOCABULARY: Vocabulary =
@@ -90,8 +78,9 @@ struct Config<'t, 'p> {
 
 impl Config<'_, '_> {
     fn read(&mut self, node: &Node) {
+        let synonyms = |name: &str| synonym(name, &FIELDS, VOCABULARY);
         let fields =
-            known(node, "retry_config", &FIELDS, &ELSEWHERE, self.text, &mut self.diagnostics);
+            known(node, "retry_config", &FIELDS, synonyms, self.text, &mut self.diagnostics);
         if let Some(first) = node.fields().first() {
             self.place = first.place;
         }
@@ -199,7 +188,8 @@ impl Config<'_, '_> {
 
     fn counted_duration(&mut self, field: &str, node: &Node) -> Option<Duration> {
         let what = format!("the duration of {field}");
-        let fields = known(node, &what, &["secs", "nanos"], &[], self.text, &mut self.diagnostics);
+        let fields =
+            known(node, &what, &["secs", "nanos"], |_| None, self.text, &mut self.diagnostics);
         let mut parts = [0, 0];
         for part in fields {
             let index = usize::from(part.key == "nanos");
@@ -299,7 +289,7 @@ impl Config<'_, '_> {
         &mut self,
         name: &str,
         settings: Option<&'n Node>,
-        field: &str,
+        field: &'static str,
     ) -> Option<&'n Node> {
         let node = settings?;
         match &node.value {
@@ -309,7 +299,7 @@ impl Config<'_, '_> {
                     node,
                     name,
                     &[field],
-                    &[("factor", "base"), ("multiplier", "base")],
+                    |name| synonym(name, &[field], VOCABULARY),
                     self.text,
                     &mut self.diagnostics,
                 );

@@ -9,9 +9,10 @@ use redial_core::{Backoff, Invalid, Policy};
 use crate::Format;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Notation};
-use crate::draft::{Draft, Vocabulary};
+use crate::draft::Draft;
 use crate::fields::{inside_quotes, is_slip, known, nearest, wrong_type};
 use crate::matcher::Patterns;
+use crate::names::{Vocabulary, synonym};
 use crate::tree::{Field, Node, Value};
 
 /// The fields that no other notation has.
@@ -19,18 +20,6 @@ pub(crate) const OWN: [&str; 4] = ["maxAttempts", "backoffStrategy", "baseDelayM
 
 pub(crate) const FIELDS: [&str; 6] =
     ["maxAttempts", "backoff", "backoffStrategy", "baseDelayMs", "maxDelayMs", "jitter"];
-
-const ELSEWHERE: [(&str, &str); 9] = [
-    ("attempts", "maxAttempts"),
-    ("max_retries", "maxAttempts"),
-    ("retries", "maxAttempts"),
-    ("delay", "baseDelayMs"),
-    ("base_delay", "baseDelayMs"),
-    ("initial_delay", "baseDelayMs"),
-    ("max_delay", "maxDelayMs"),
-    ("cap", "maxDelayMs"),
-    ("strategy", "backoffStrategy"),
-];
 
 const VOCABULARY: Vocabulary =
     &[("attempts", "maxAttempts"), ("max_delay", "maxDelayMs"), ("delay", "baseDelayMs")];
@@ -182,8 +171,9 @@ struct Map<'t> {
 
 impl Map<'_> {
     fn read(&mut self, node: &Node) {
+        let synonyms = |name: &str| synonym(name, &FIELDS, VOCABULARY);
         let fields =
-            known(node, "retryPolicy", &FIELDS, &ELSEWHERE, self.text, &mut self.diagnostics);
+            known(node, "retryPolicy", &FIELDS, synonyms, self.text, &mut self.diagnostics);
         let field = |name: &str| fields.iter().find(|field| field.key == name).copied();
         if let (Some(_), Some(second)) = (field("backoff"), field("backoffStrategy")) {
             let message = "`backoff` and `backoffStrategy` say the same; write one of them";

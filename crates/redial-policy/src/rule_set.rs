@@ -10,6 +10,7 @@ use crate::condition::{BadCondition, Condition, DelayFrom, arguments, delay_from
 use crate::diagnostic::{Diagnostic, Kind, Span, printable};
 use crate::fields::{excerpt, inside_quotes, is_slip, known, listed, nearest, wrong_type};
 use crate::matcher::Patterns;
+use crate::names::synonym_in;
 use crate::place::Place;
 use crate::rules::Fate;
 use crate::tree::{self, Field, Node, Value};
@@ -291,7 +292,8 @@ impl Reader<'_> {
             return set;
         }
         let what = "a set of rules";
-        let fields = known(root, what, &TOP, &TOP_ELSEWHERE, self.text, &mut self.found);
+        let synonyms = |name: &str| synonym_in(name, &TOP_ELSEWHERE);
+        let fields = known(root, what, &TOP, synonyms, self.text, &mut self.found);
         let field = |name: &str| fields.iter().find(|field| field.key == name).copied();
         set.name = field("name").and_then(|field| self.line(field));
         set.about = field("about").and_then(|field| self.line(field));
@@ -323,7 +325,8 @@ impl Reader<'_> {
     }
 
     fn rule(&mut self, node: &Node, title: &str) -> Option<SetRule> {
-        let fields = known(node, "a rule", &RULE, &RULE_ELSEWHERE, self.text, &mut self.found);
+        let synonyms = |name: &str| synonym_in(name, &RULE_ELSEWHERE);
+        let fields = known(node, "a rule", &RULE, synonyms, self.text, &mut self.found);
         let field = |name: &str| fields.iter().find(|field| field.key == name).copied();
         let because = field("because").and_then(|field| self.line(field));
         let (action, field) = match (field("retry"), field("stop")) {
@@ -349,7 +352,8 @@ impl Reader<'_> {
     }
 
     fn delay(&mut self, node: &Node, title: &str) -> Option<SetDelay> {
-        let fields = known(node, "a delay", &DELAY, &DELAY_ELSEWHERE, self.text, &mut self.found);
+        let synonyms = |name: &str| synonym_in(name, &DELAY_ELSEWHERE);
+        let fields = known(node, "a delay", &DELAY, synonyms, self.text, &mut self.found);
         let field = |name: &str| fields.iter().find(|field| field.key == name).copied();
         let arguments = field("arguments").map(|field| self.condition(field, arguments));
         let Some(from) = field("from") else {

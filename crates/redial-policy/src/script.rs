@@ -3,13 +3,14 @@
 //! Only as much of the script is understood as it takes to find where each clause begins and ends:
 //! comments, strings, brackets, and calls within calls.
 
+use redial_core::clause::OPTIONS;
+
 use crate::Format;
 use crate::clause;
 use crate::diagnostic::{Diagnostic, Kind, Span};
 use crate::document::{Document, Entry, Notation};
 use crate::draft::{Draft, Written};
 use crate::matcher::Patterns;
-use crate::overlay::ORDER;
 use crate::place::Place;
 use crate::tree::DEPTH_MAX;
 
@@ -252,7 +253,7 @@ impl<'t> Scanner<'t> {
         let mut ahead = Self { at: self.at, ..Self::new(self.text) };
         let word = ahead.word();
         ahead.skip_trivia();
-        ahead.next() == Some(b':') && ORDER.contains(&word.of(self.text))
+        ahead.next() == Some(b':') && OPTIONS.contains(&word.of(self.text))
     }
 
     /// Reads one option; whether there was one.

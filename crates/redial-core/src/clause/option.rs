@@ -39,8 +39,19 @@ pub(crate) const CALL_NAMES: [(&str, &str); 5] = [
     ("on_error", "what the program does with the error"),
 ];
 
+/// The names of all options: those of the policy, then those of the call.
+pub(crate) const ALL: [&str; 16] = {
+    let mut all = [""; NAMES.len() + CALL_NAMES.len()];
+    let mut i = 0;
+    while i < all.len() {
+        all[i] = if i < NAMES.len() { NAMES[i].1 } else { CALL_NAMES[i - NAMES.len()].0 };
+        i += 1;
+    }
+    all
+};
+
 /// What other systems call the same thing: other notations, and the flags of other programs.
-const ELSEWHERE: [(&str, &str); 71] = [
+const ELSEWHERE: [(&str, &str); 73] = [
     ("backoff_factor", "factor"),
     ("backoff_rate", "factor"),
     ("base", "factor"),
@@ -95,6 +106,7 @@ const ELSEWHERE: [(&str, &str); 71] = [
     ("retry_max_time", "within"),
     ("stop_after_delay", "within"),
     ("total_timeout", "within"),
+    ("budget", "wait_budget"),
     ("retry_budget", "wait_budget"),
     ("total_delay", "wait_budget"),
     ("exp", "backoff"),
@@ -102,6 +114,7 @@ const ELSEWHERE: [(&str, &str); 71] = [
     ("fibonacci", "backoff"),
     ("linear", "backoff"),
     ("strategy", "backoff"),
+    ("backoff_strategy", "backoff"),
     ("random", "jitter"),
     ("randomize", "jitter"),
     ("attempt_timeout", "timeout"),

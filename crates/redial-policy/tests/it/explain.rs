@@ -226,24 +226,7 @@ fn the_reference_lists_every_diagnostic_under_its_severity() {
 
 #[test]
 fn the_reference_names_every_option() {
-    for option in [
-        "retry",
-        "attempts",
-        "delay",
-        "backoff",
-        "factor",
-        "increment",
-        "min_delay",
-        "max_delay",
-        "jitter",
-        "within",
-        "wait_budget",
-        "timeout",
-        "retry_on",
-        "stop_on",
-        "fallback",
-        "on_error",
-    ] {
+    for option in redial_core::clause::OPTIONS {
         let read = Read::clause(&format!("{option}: 1"));
         assert!(!read.found.contains(&"unknown-option"), "{option}");
         assert!(REFERENCE.contains(&format!("`{option}`")), "{option}");
