@@ -30,6 +30,7 @@ mod simulate;
 mod tune;
 mod verb;
 #[cfg(test)]
+#[path = "../tests/it/xml.rs"]
 mod xml;
 
 use std::mem::ManuallyDrop;

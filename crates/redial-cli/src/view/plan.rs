@@ -10,8 +10,6 @@ mod picture;
 mod svg;
 mod tables;
 mod terminal;
-#[cfg(test)]
-mod tests;
 mod totals;
 mod words;
 

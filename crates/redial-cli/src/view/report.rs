@@ -10,8 +10,6 @@ mod junit;
 mod markdown;
 mod plain;
 mod terminal;
-#[cfg(test)]
-mod tests;
 mod words;
 
 use crate::output::width;
@@ -57,5 +55,31 @@ pub(crate) fn write(summary: &Summary<'_>, format: Format) -> String {
         Format::Json => json::json(summary),
         Format::Md => markdown::markdown(summary),
         Format::Junit => junit::junit(summary),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verb::report::Collector;
+
+    #[test]
+    fn a_report_of_no_run_is_written_too() {
+        for format in Format::value_variants() {
+            assert!(write(&Collector::default().summary(), *format).ends_with('\n'), "{format:?}");
+        }
+    }
+
+    #[test]
+    fn the_ending_of_a_file_says_its_format() {
+        let of = |path: &str| Format::of(path.as_ref());
+        assert_eq!(of("a/b.json"), Ok(Format::Json));
+        assert_eq!(of("b.MD"), Ok(Format::Md));
+        assert_eq!(of("b.xml"), Ok(Format::Junit));
+        for other in ["report", "report.html", ".json", ""] {
+            let error = of(other).unwrap_err();
+            let endings = ".json, .md (Markdown) or .xml (JUnit)";
+            assert!(error.contains(other) && error.contains(endings), "{error}");
+        }
     }
 }

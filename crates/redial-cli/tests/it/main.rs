@@ -16,6 +16,7 @@ mod examples;
 mod foreign;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod kernel;
+mod plan;
 #[cfg(unix)]
 mod programs;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -34,3 +35,4 @@ mod stage;
 mod terminal;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod tool;
+mod xml;

@@ -1,5 +1,7 @@
 //! `redial report` as scripts and people use it: real logs, real files, exit codes.
 
+mod formats;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;

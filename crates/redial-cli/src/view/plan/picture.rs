@@ -226,3 +226,35 @@ fn end(charts: &[Chart]) -> u64 {
     let limits = charts.iter().flat_map(|chart| &chart.limits).map(|limit| limit.at);
     limits.filter(|at| *at <= end.saturating_add(end / 2)).fold(end, u64::max)
 }
+
+#[cfg(test)]
+mod tests {
+    use redial_core::clause;
+    use redial_policy::Plan;
+
+    use super::*;
+
+    #[test]
+    fn every_window_lies_on_the_axis_in_order() {
+        let extremes = include_str!("../../../tests/it/plan/extremes.txt").lines();
+        for (clause, seed) in extremes.flat_map(|clause| [0, 1, 42].map(|seed| (clause, seed))) {
+            let plan = Plan::new(clause::read_call(clause).policy().unwrap()).seed(seed);
+            let planned =
+                Planned { name: None, from: None, plan, show: None, diagnostics: Vec::new() };
+            let picture = Picture::new(&[planned]);
+            let Some(axis) = picture.axis else { continue };
+            for window in &picture.charts[0].windows {
+                let moments =
+                    [window.earliest, window.mean.unwrap_or(window.latest), window.latest];
+                assert!(moments.is_sorted(), "{clause}: {window:?}");
+                if let Some(sample) = window.sample {
+                    let range = window.earliest..=window.latest;
+                    assert!(range.contains(&sample), "{clause}: {window:?}");
+                }
+                let positions = moments.map(|moment| axis.moment(moment));
+                assert!(positions.is_sorted(), "{clause}: {positions:?}");
+                assert!(positions.iter().all(|at| (0.0..=1.0).contains(at)), "{clause}");
+            }
+        }
+    }
+}

@@ -1,70 +1,21 @@
-//! Policies in, text out.
+//! `redial plan`: policies in, text out.
 
-use std::time::Duration;
+use std::fs;
+use std::process::{Command, Output};
 
-use redial_core::{Backoff, Policy, clause, policy};
-use redial_policy::{Diagnostic, Kind, Plan, Span};
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
-use super::picture::Picture;
-use super::{Planned, View, html, json, svg, terminal};
-use crate::text::columns;
 use crate::xml::parsed;
 
-fn words(planned: &Planned) -> String {
-    View::new(planned).words
+const FULL: &str = "attempts: 5, delay: 1s, backoff: exponential, max_delay: 30s, jitter: full";
+
+/// The smallest and the largest policies, and what lies across.
+fn extremes() -> impl Iterator<Item = &'static str> {
+    include_str!("plan/extremes.txt").lines()
 }
 
-const FULL: Policy =
-    policy!("attempts: 5, delay: 1s, backoff: exponential, max_delay: 30s, jitter: full");
-
-fn planned(policy: Policy) -> Planned {
-    Planned { name: None, from: None, plan: Plan::new(policy), show: None, diagnostics: vec![] }
-}
-
-fn seeded(policy: Policy, seed: u64) -> Planned {
-    Planned { plan: Plan::new(policy).seed(seed), ..planned(policy) }
-}
-
-/// Also one that warns.
-fn read(clause: &str) -> Planned {
-    let reading = clause::read_call(clause);
-    let policy = reading.policy().unwrap_or_else(|| panic!("`{clause}` is not a policy"));
-    Planned { plan: Plan::new(policy).timeout(reading.timeout()), ..planned(policy) }
-}
-
-fn plain(text: &str) -> String {
-    anstream::adapter::strip_str(text).to_string()
-}
-
-fn shown(plans: &[Planned], width: usize) -> String {
-    plain(&terminal(plans, width))
-}
-
-/// The smallest and the largest there is, and what lies across.
-const EXTREMES: [&str; 20] = [
-    "attempts: 1",
-    "attempts: 1, timeout: 5s",
-    "attempts: 2, delay: 1ns",
-    "attempts: 2, delay: 18446744073709551615ns",
-    "attempts: 100, delay: 18446744073709551615ns, jitter: full",
-    "attempts: 100, delay: 18446744073709551615ns, jitter: equal, timeout: 213503d",
-    "attempts: 4294967295, delay: 1ns, backoff: exponential, max_delay: none",
-    "attempts: 4294967295, delay: 1s, jitter: full, within: 10s",
-    "attempts: unlimited",
-    "attempts: unlimited, delay: 1ns",
-    "attempts: unlimited, within: 5s",
-    "attempts: unlimited, wait_budget: 5s, timeout: 1s",
-    "attempts: unlimited, delay: 1s, backoff: fibonacci, max_delay: none, within: 1min",
-    "attempts: unlimited, delay: 1s, jitter: full, wait_budget: 1min, timeout: 1s",
-    "attempts: 5, delay: 1s, within: 0s",
-    "attempts: 5, delay: 1s, within: 1ns",
-    "attempts: 5, wait_budget: 0s",
-    "attempts: 20, delay: 1ns, backoff: exponential, factor: 10, max_delay: none",
-    "attempts: 9, backoff: [1ns, 100d, 0s, 3h], jitter: +1000%",
-    "attempts: 12, delay: 1s, jitter: [0.0, 10.0], min_delay: 1ns, jitter: full, within: 1h",
-];
-
-/// Those that take their time in a build without optimisation.
+/// Those that take long in a build without optimisation.
 const LONG: [&str; 4] = [
     "attempts: 4294967295",
     "attempts: 4294967295, delay: 1ns",
@@ -72,10 +23,47 @@ const LONG: [&str; 4] = [
     "attempts: 4294967295, delay: 1s, backoff: decorrelated, max_delay: 1d",
 ];
 
+fn run(columns: usize, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_redial"));
+    command.arg("plan").args(arguments).env("COLUMNS", columns.to_string()).env_remove("NO_COLOR");
+    command.output().unwrap()
+}
+
+#[track_caller]
+fn plan(columns: usize, arguments: &[&str]) -> String {
+    let output = run(columns, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn with(columns: usize, clause: &str) -> String {
+    plan(columns, &["--with", clause])
+}
+
+#[track_caller]
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&plan(80, &[arguments, &["--json"]].concat())).unwrap()
+}
+
+/// The flags that show each of these policies.
+fn with_each<'c>(clauses: impl Iterator<Item = &'c str>) -> Vec<&'c str> {
+    clauses.flat_map(|clause| ["--with", clause]).collect()
+}
+
+/// A policy file with one policy, and how to name it.
+fn file(name: &str, clause: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("policies.json");
+    let mut policies = serde_json::json!({"policies": {}});
+    policies["policies"][name] = clause.into();
+    fs::write(&path, policies.to_string()).unwrap();
+    (folder, path.into_os_string().into_string().unwrap())
+}
+
 #[test]
 fn the_json_is_the_one_that_is_promised() {
-    let text = json(&[seeded(FULL, 42)]);
-    let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let found = json(&["--with", FULL, "--seed", "42"]);
     let expected = serde_json::json!({"plans": [{
         "policy": "attempts: 5, delay: 1s, backoff: exponential, max_delay: 30s, jitter: full",
         "attempts": 5,
@@ -98,21 +86,9 @@ fn the_json_is_the_one_that_is_promised() {
 
 #[test]
 fn the_fields_of_the_json_stand_in_order() {
-    let finding = Diagnostic {
-        kind: Kind::named("unbounded").unwrap(),
-        span: Span { start: 0, end: 30 },
-        message: "it never ends".into(),
-        note: None,
-        fix: None,
-    };
-    let plans = [Planned {
-        name: Some("fetch".into()),
-        show: Some(1),
-        diagnostics: vec![finding],
-        ..read("attempts: unlimited, delay: 1s")
-    }];
+    let (_folder, file) = file("fetch", "attempts: unlimited, delay: 1s");
     assert_eq!(
-        json(&plans),
+        plan(80, &[&file, "--show", "1", "--json"]),
         r#"{
   "plans": [
     {
@@ -141,9 +117,9 @@ fn the_fields_of_the_json_stand_in_order() {
         {
           "name": "unbounded",
           "severity": "warning",
-          "message": "it never ends",
-          "start": 0,
-          "end": 30
+          "message": "unlimited attempts with no limit in time never give up; add within",
+          "start": 22,
+          "end": 41
         }
       ]
     }
@@ -155,26 +131,21 @@ fn the_fields_of_the_json_stand_in_order() {
 
 #[test]
 fn a_hundred_delays_are_shown_and_ten_where_there_is_no_end() {
-    let rows = |planned: &Planned| {
-        let found: serde_json::Value =
-            serde_json::from_str(&json(std::slice::from_ref(planned))).unwrap();
-        found["plans"][0]["delays"].as_array().unwrap().len()
-    };
-    let many = read("attempts: 1001, delay: 1s");
-    assert_eq!(rows(&many), 100);
-    assert!(shown(std::slice::from_ref(&many), 80).contains("\n… and 900 more\n"));
-    let few = Planned { show: Some(3), ..many };
-    assert_eq!(rows(&few), 3);
-    assert!(shown(&[few], 80).contains("\n… and 997 more\n"));
-    let endless = read("attempts: unlimited, delay: 1s");
-    assert_eq!(rows(&endless), 10);
-    assert!(shown(&[endless], 80).contains("\n… and so on, without end\n"));
+    let cases: [(&[&str], usize, &str); 3] = [
+        (&["--with", "attempts: 1001, delay: 1s"], 100, "… and 900 more"),
+        (&["--with", "attempts: 1001, delay: 1s", "--show", "3"], 3, "… and 997 more"),
+        (&["--with", "attempts: unlimited, delay: 1s"], 10, "… and so on, without end"),
+    ];
+    for (arguments, rows, rest) in cases {
+        assert_eq!(json(arguments)["plans"][0]["delays"].as_array().unwrap().len(), rows);
+        assert!(plan(80, arguments).contains(&format!("\n{rest}\n")), "{arguments:?}");
+    }
 }
 
 #[test]
 fn the_default_policy_in_a_terminal() {
     assert_eq!(
-        shown(&[planned(Policy::DEFAULT)], 60),
+        plan(60, &[]),
         "\
 attempts: 3, delay: 1s, backoff: exponential,
 max_delay: 30s, jitter: full
@@ -206,8 +177,9 @@ When each attempt can start
 #[test]
 fn contention_in_a_narrow_terminal() {
     assert_eq!(
-        shown(&[seeded(Policy::CONTENTION, 42)], 40),
+        plan(40, &["--preset", "contention", "--seed", "42"]),
         "\
+contention
 attempts: 7, delay: 10ms,
 backoff: exponential, max_delay: 640ms,
 jitter: +50%, max_delay: 1s, within: 30s
@@ -254,37 +226,38 @@ Beyond this axis: within 30s.
 
 #[test]
 fn what_is_never_reached_is_said_and_dimmed() {
-    let cut = read("retry: 9, delay: 1s, within: 5s");
-    let styled = terminal(std::slice::from_ref(&cut), 80);
-    let dim = anstyle::Style::new().dimmed();
+    let clause = "retry: 9, delay: 1s, within: 5s";
+    let styled = plan(80, &["--with", clause, "--color", "always"]);
     let row = "             5         1s           1s        1s   never reached";
-    assert!(styled.contains(&format!("{dim}{row}{dim:#}\n")), "{styled}");
-    let text = plain(&styled);
+    assert!(styled.contains(&format!("\u{1b}[2m{row}\u{1b}[0m\n")), "{styled}");
+    let text = with(80, clause);
     assert!(text.contains("\n… and 2 more, never reached\n"), "{text}");
     assert!(text.contains("Attempts 6 to 10 are never reached."), "{text}");
     assert!(text.contains("╎ within 5s"), "{text}");
-    assert!(shown(&[cut], 40).contains("\n       5         never reached\n"));
+    assert!(with(40, clause).contains("\n       5         never reached\n"));
 }
 
 #[test]
 fn what_never_ends_is_not_said_to_give_up() {
-    let ends = |clause: &str| {
-        let text = shown(&[read(clause)], 80);
+    for (clause, ends) in [
+        ("attempts: unlimited, delay: 1s", "never never"),
+        ("attempts: unlimited", "never never"),
+        ("attempts: unlimited, timeout: 1s", "never never"),
+        ("attempts: unlimited, wait_budget: 5s", "never never"),
+        ("attempts: unlimited, delay: 1s, within: 5s", "4s 4s"),
+        ("attempts: 5, delay: 1s, timeout: 1s", "4s 9s"),
+    ] {
+        let text = with(80, clause);
         let line = text.lines().find(|line| line.starts_with("gives up after")).unwrap();
-        line.split_whitespace().skip(3).collect::<Vec<_>>().join(" ")
-    };
-    assert_eq!(ends("attempts: unlimited, delay: 1s"), "never never");
-    assert_eq!(ends("attempts: unlimited"), "never never");
-    assert_eq!(ends("attempts: unlimited, timeout: 1s"), "never never");
-    assert_eq!(ends("attempts: unlimited, wait_budget: 5s"), "never never");
-    assert_eq!(ends("attempts: unlimited, delay: 1s, within: 5s"), "4s 4s");
-    assert_eq!(ends("attempts: 5, delay: 1s, timeout: 1s"), "4s 9s");
+        let found = line.split_whitespace().skip(3).collect::<Vec<_>>().join(" ");
+        assert_eq!(found, ends, "{clause}");
+    }
 }
 
 #[test]
 fn policies_side_by_side_share_one_axis_and_are_compared() {
-    let named = Planned { name: Some("fetch".into()), ..planned(FULL) };
-    let text = shown(&[named, planned(Policy::DEFAULT)], 80);
+    let (_folder, file) = file("fetch", FULL);
+    let text = plan(80, &[&file, "--preset", "default"]);
     let axes = text.lines().filter(|line| line.trim_start().starts_with('┴')).count();
     assert_eq!(axes, 1, "{text}");
     let compared = "\
@@ -298,65 +271,46 @@ Policy 2          3           1.5s             3s            3s
 
 #[test]
 fn a_picture_of_powers_has_a_logarithmic_axis() {
-    let text = shown(&[read("attempts: 20, delay: 1ms, backoff: exponential")], 80);
+    let text = with(80, "attempts: 20, delay: 1ms, backoff: exponential");
     assert!(text.contains("The time axis is logarithmic."), "{text}");
     assert!(text.contains("12 of 20 attempts are drawn."), "{text}");
-    let even = shown(&[planned(FULL)], 80);
-    assert!(!even.contains("logarithmic"), "{even}");
+    assert!(!with(80, FULL).contains("logarithmic"));
 }
 
 #[test]
 fn nothing_is_wider_than_the_terminal() {
-    let mut plans: Vec<Planned> = EXTREMES.iter().map(|clause| read(clause)).collect();
-    plans.push(Planned {
-        name: Some("map.agent_template[0].再試行.retry_config".repeat(3)),
-        ..seeded(Policy::CONTENTION, 1)
-    });
+    let name = "map.agent_template[0].再試行.retry_config".repeat(3);
+    let (_folder, file) = file(&name, FULL);
+    let named = [file.as_str(), "--seed", "1"];
     for width in [40, 80, 120] {
-        plans.iter().for_each(|planned| assert_fits(std::slice::from_ref(planned), width));
-        assert_fits(&plans, width);
+        for clause in extremes() {
+            assert_fits(&["--with", clause], width);
+        }
+        assert_fits(&named, width);
+        assert_fits(&[with_each(extremes()), named.to_vec()].concat(), width);
     }
     for clause in LONG {
-        assert_fits(&[read(clause)], 40);
+        assert_fits(&["--with", clause], 40);
     }
-    // Beyond what is asked for: as good as it gets.
-    let few = [read("retry: 9, delay: 1s, within: 5s"), seeded(Policy::CONTENTION, 1)];
-    for width in 0..=300 {
-        let text = shown(&few, width);
-        assert!(width < 40 || text.lines().all(|line| columns(line) <= width), "{text}");
+    let few = ["--with", "retry: 9, delay: 1s, within: 5s", "--preset", "contention"];
+    for width in 40..=160 {
+        assert_fits(&few, width);
     }
+    // Wider and narrower terminals are taken for these.
+    assert_eq!(plan(1, &few), plan(40, &few));
+    assert_eq!(plan(300, &few), plan(160, &few));
 }
 
-fn assert_fits(plans: &[Planned], width: usize) {
-    let text = shown(plans, width);
-    for line in text.lines() {
-        assert!(columns(line) <= width, "{} > {width}: {line}", columns(line));
+fn assert_fits(arguments: &[&str], width: usize) {
+    for line in plan(width, arguments).lines() {
+        assert!(line.width() <= width, "{} > {width}: {line}", line.width());
         assert_eq!(line, line.trim_end());
     }
 }
 
-#[test]
-fn every_window_lies_on_the_axis_in_order() {
-    for clause in EXTREMES {
-        for seed in [0, 1, 42] {
-            let planned = read(clause);
-            let planned = Planned { plan: planned.plan.clone().seed(seed), ..planned };
-            let picture = Picture::new(&[planned]);
-            let Some(axis) = picture.axis else { continue };
-            for window in &picture.charts[0].windows {
-                let moments =
-                    [window.earliest, window.mean.unwrap_or(window.latest), window.latest];
-                assert!(moments.is_sorted(), "{clause}: {window:?}");
-                if let Some(sample) = window.sample {
-                    let range = window.earliest..=window.latest;
-                    assert!(range.contains(&sample), "{clause}: {window:?}");
-                }
-                let positions = moments.map(|moment| axis.moment(moment));
-                assert!(positions.is_sorted(), "{clause}: {positions:?}");
-                assert!(positions.iter().all(|at| (0.0..=1.0).contains(at)), "{clause}");
-            }
-        }
-    }
+/// The paragraph in plain words, in one line.
+fn words(clause: &str) -> String {
+    with(160, clause).split("\n\n").nth(1).unwrap().trim_end().replace('\n', " ")
 }
 
 #[test]
@@ -462,35 +416,37 @@ fn words_for_every_kind_of_policy() {
         ),
     ];
     for (clause, expected) in cases {
-        assert_eq!(words(&read(clause)), expected, "{clause}");
-    }
-    for clause in EXTREMES {
-        words(&read(clause));
+        assert_eq!(words(clause), expected, "{clause}");
     }
 }
 
 #[test]
 fn hostile_names_stay_text() {
     let name = "a\u{1b}[2J\u{202e}<script>alert(\"1\")</script>]]>&'\0\u{ffff}";
-    let plans = [Planned { name: Some(name.into()), ..planned(FULL) }, planned(Policy::DEFAULT)];
-    for text in [svg(&plans), svg(&plans[..1]), html(&plans), html(&plans[..1])] {
-        assert!(!text.contains("<script") && !text.contains("]]>"), "{text}");
-        assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{ffff}'));
-        assert!(
-            text.contains("a�[2J�&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;]]&gt;&amp;")
-        );
+    let (_folder, file) = file(name, FULL);
+    let several = [file.as_str(), "--preset", "default"];
+    for arguments in [&several[..], &several[..1]] {
+        for format in ["--svg", "--html"] {
+            let text = plan(80, &[arguments, &[format, "-"]].concat());
+            assert!(!text.contains("<script") && !text.contains("]]>"), "{text}");
+            assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{ffff}'));
+            assert!(
+                text.contains("a�[2J�&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;]]&gt;&amp;")
+            );
+        }
+        let text = plan(80, &[arguments, &["--color", "always"]].concat());
+        assert!(!text.contains("\u{1b}[2J") && !text.contains('\u{202e}'));
     }
-    let text = terminal(&plans, 80);
-    assert!(!text.contains("\u{1b}[2J") && !text.contains('\u{202e}'));
 }
 
 #[test]
 fn drawings_are_well_formed_and_name_no_other_place() {
-    let mut plans: Vec<Planned> = EXTREMES.iter().map(|clause| read(clause)).collect();
-    plans.push(seeded(Policy::CONTENTION, 1));
-    let alone = plans.iter().map(std::slice::from_ref);
-    for plans in alone.chain([&plans[..], &[]]) {
-        let (drawing, page) = (svg(plans), html(plans));
+    let alone = extremes().map(|clause| vec!["--with", clause]);
+    let contention = vec!["--preset", "contention", "--seed", "1"];
+    let all = [with_each(extremes()), contention.clone()].concat();
+    for arguments in alone.chain([contention, all]) {
+        let drawing = plan(80, &[&arguments[..], &["--svg", "-"]].concat());
+        let page = plan(80, &[&arguments[..], &["--html", "-"]].concat());
         parsed(&drawing);
         for text in [&drawing, &page] {
             let outside = text.replace("http://www.w3.org/2000/svg", "");
@@ -503,23 +459,17 @@ fn drawings_are_well_formed_and_name_no_other_place() {
 
 #[test]
 fn the_page_has_the_clause_the_words_and_the_findings() {
-    let finding = Diagnostic {
-        kind: Kind::named("many-retries").unwrap(),
-        span: Span { start: 0, end: 9 },
-        message: "20 retries < 10 is <many>".into(),
-        note: None,
-        fix: None,
-    };
-    let plan = Planned { diagnostics: vec![finding], ..planned(FULL) };
-    let page = html(std::slice::from_ref(&plan));
-    assert!(page.contains(&format!("<code>{FULL}</code>")), "{page}");
-    assert!(page.contains(&words(&plan)), "{page}");
-    assert!(page.contains("<code>many-retries</code>: 20 retries &lt; 10 is &lt;many&gt;"));
+    let clause = "attempts: 21, delay: 1s";
+    let page = plan(80, &["--with", clause, "--html", "-"]);
+    assert!(page.contains(&format!("<code>{clause}</code>")), "{page}");
+    assert!(page.contains(&words(clause)), "{page}");
+    assert!(page.contains("<code>many-retries</code>: "), "{page}");
     assert!(page.contains("<figure>") && page.contains("<figcaption>"));
 }
 
 #[test]
 fn a_policy_built_in_code_is_shown_as_well() {
-    let policy = Backoff::constant(Duration::from_secs(1)).attempts(2);
-    assert!(shown(&[planned(policy)], 80).starts_with("attempts: 2, delay: 1s\n"));
+    assert!(
+        plan(80, &["--preset", "until"]).starts_with("until\nattempts: unlimited, delay: 1s\n")
+    );
 }

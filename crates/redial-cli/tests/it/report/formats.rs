@@ -1,17 +1,13 @@
-//! Events in, reports out.
+//! Reports in every format: events in, text out.
 
 use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 use redial_core::{Random, SplitMix64};
-use serde_json::Value;
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
 
-use super::collector::Collector;
-use super::{Format, json, junit, markdown, terminal, words, write};
-use crate::events::{
-    Action, AttemptEnd, AttemptStart, Attempts, Decided, DelaySource, Event, Line, Mode, Outcome,
-    RunEnd, RunStart, Sender, Signalled,
-};
-use crate::text::columns;
 use crate::xml::{Element, parsed};
 
 const SECOND: u64 = 1_000_000_000;
@@ -19,129 +15,120 @@ const SECOND: u64 = 1_000_000_000;
 /// Text that does something wherever it is not kept from it.
 const HOSTILE: &str = "a\nb\r]]>|`*_<b onclick='x'>&amp;\"\u{1b}[31mred\u{9b}1m\u{0}\u{7f}\u{202e}\u{fffe}``` @all #1 $x$ \\|";
 
-fn line(run: &str, t: f64, event: Event) -> Line {
-    Line { v: 1, run: run.into(), t, event }
+/// What `redial report` makes of these events.
+fn report_at(columns: usize, format: &str, lines: &[Value]) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_redial"))
+        .args(["report", "--format", format, "-"])
+        .env("COLUMNS", columns.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn report(format: &str, lines: &[Value]) -> String {
+    report_at(100, format, lines)
+}
+
+fn document(lines: &[Value]) -> Value {
+    serde_json::from_str(&report("json", lines)).unwrap()
+}
+
+fn line(run: &str, t: f64, event: Value) -> Value {
+    let mut line = json!({"v": 1, "run": run, "t": t});
+    line.as_object_mut().unwrap().extend(event.as_object().unwrap().clone());
+    line
 }
 
 /// The events of a run whose attempts take a second each, and whose waits half of one.
-fn events(run: &str, argv: &[&str], outcomes: &[Outcome]) -> Vec<Line> {
+fn events(run: &str, argv: &[&str], outcomes: &[&str]) -> Vec<Value> {
     let mut lines = vec![line(run, 0.0, started(argv))];
     let mut t = 0.0;
     for (attempt, outcome) in (1..).zip(outcomes.iter().copied()) {
-        let of = Attempts::Limited(5);
-        lines.push(line(run, t, Event::AttemptStart(AttemptStart { attempt, of, pid: Some(7) })));
+        lines.push(line(run, t, attempted(attempt)));
         t += 1.0;
         lines.push(line(run, t, ended(attempt, outcome, "no route\n")));
-        if outcome != Outcome::Succeeded {
+        if outcome != SUCCEEDED {
             let stops = attempt as usize == outcomes.len();
             lines.push(line(run, t, decided(attempt, stops, None)));
             t += if stops { 0.0 } else { 0.5 };
         }
     }
-    let outcome = outcomes.last().copied().unwrap_or(Outcome::Refused);
-    lines.push(line(run, t, finished(outcome, outcomes.len() as u32)));
+    let outcome = outcomes.last().copied().unwrap_or("refused");
+    lines.push(line(run, t, finished(outcome, outcomes.len() as u64)));
     lines
 }
 
-fn started(argv: &[&str]) -> Event {
-    Event::RunStart(RunStart {
-        ts: "2026-11-15T19:57:01.123456Z".into(),
-        argv: argv.iter().copied().map(String::from).collect(),
-        cwd: "/w".into(),
-        pid: 4242,
-        policy: "attempts: 5, delay: 500ms".into(),
-        attempts: Attempts::Limited(5),
-        timeout_ns: None,
-        seed: 7,
-        rules: vec![],
-        mode: Mode::Run,
-    })
+fn started(argv: &[&str]) -> Value {
+    json!({"type": "run.start", "ts": "2026-11-15T19:57:01.123456Z", "argv": argv, "cwd": "/w",
+           "pid": 4242, "policy": "attempts: 5, delay: 500ms", "attempts": 5, "timeout_ns": null,
+           "seed": 7, "rules": [], "mode": "run"})
 }
 
-fn ended(attempt: u32, outcome: Outcome, stderr: &str) -> Event {
-    let failed = outcome != Outcome::Succeeded;
-    Event::AttemptEnd(AttemptEnd {
-        attempt,
-        outcome,
-        exit: matches!(outcome, Outcome::Succeeded | Outcome::Failed).then_some(i32::from(failed)),
-        signal: (outcome == Outcome::Signalled).then(|| "SEGV".into()),
-        sent: None,
-        duration_ns: SECOND,
-        user_ns: 0,
-        system_ns: 0,
-        stderr_tail: failed.then(|| stderr.into()),
-        partly_watched: None,
-    })
+fn attempted(attempt: u32) -> Value {
+    json!({"type": "attempt.start", "attempt": attempt, "of": 5, "pid": 7})
 }
 
-fn decided(attempt: u32, stops: bool, rule: Option<&str>) -> Event {
-    Event::Decided(Decided {
-        attempt,
-        action: if stops { Action::Stop } else { Action::Retry },
-        rule: rule.map(String::from),
-        reason: stops.then(|| "attempts-spent".into()),
-        delay_ns: (!stops).then_some(SECOND / 2),
-        delay_source: (!stops).then_some(DelaySource::Backoff),
-    })
+fn ended(attempt: u32, outcome: &str, stderr: &str) -> Value {
+    let failed = outcome != SUCCEEDED;
+    let exit = [SUCCEEDED, FAILED].contains(&outcome).then_some(i32::from(failed));
+    json!({"type": "attempt.end", "attempt": attempt, "outcome": outcome, "exit": exit,
+           "signal": (outcome == "signalled").then_some("SEGV"), "sent": null,
+           "duration_ns": SECOND, "user_ns": 0, "system_ns": 0,
+           "stderr_tail": failed.then_some(stderr), "partly_watched": null})
 }
 
-fn finished(outcome: Outcome, attempts: u32) -> Event {
-    let (running_ns, waits) = (u64::from(attempts) * SECOND, attempts.saturating_sub(1));
-    let waited_ns = u64::from(waits) * SECOND / 2;
-    let succeeded = outcome == Outcome::Succeeded;
-    Event::RunEnd(RunEnd {
-        outcome,
-        reason: (!succeeded).then(|| "attempts-spent".into()),
-        attempts,
-        flaky: succeeded && attempts > 1,
-        exit: Some(u8::from(!succeeded)),
-        signal: None,
-        waited_ns,
-        running_ns,
-        duration_ns: running_ns + waited_ns,
-    })
+fn decided(attempt: u32, stops: bool, rule: Option<&str>) -> Value {
+    json!({"type": "decision", "attempt": attempt, "action": if stops { "stop" } else { "retry" },
+           "rule": rule, "reason": stops.then_some("attempts-spent"),
+           "delay_ns": (!stops).then_some(SECOND / 2),
+           "delay_source": (!stops).then_some("backoff")})
 }
 
-fn collected<'l>(lines: impl IntoIterator<Item = &'l Line>) -> Collector {
-    let mut collector = Collector::default();
-    for line in lines {
-        collector.add(line);
-    }
-    collector
+fn finished(outcome: &str, attempts: u64) -> Value {
+    let (running, waited) = (attempts * SECOND, attempts.saturating_sub(1) * SECOND / 2);
+    let succeeded = outcome == SUCCEEDED;
+    json!({"type": "run.end", "outcome": outcome,
+           "reason": (!succeeded).then_some("attempts-spent"), "attempts": attempts,
+           "flaky": succeeded && attempts > 1, "exit": u8::from(!succeeded), "signal": null,
+           "waited_ns": waited, "running_ns": running, "duration_ns": running + waited})
 }
 
-fn document(collector: &Collector) -> Value {
-    serde_json::from_str(&json::json(&collector.summary())).unwrap()
-}
-
-use Outcome::{Failed, Succeeded};
+const SUCCEEDED: &str = "succeeded";
+const FAILED: &str = "failed";
 
 /// Three commands: one flaky, one that fails, and one that was killed.
-fn mixed() -> Vec<Line> {
-    let mut lines = events("r1", &["make", "test"], &[Failed, Failed, Succeeded]);
-    lines.extend(events("r2", &["make", "test"], &[Succeeded]));
-    lines.extend(events("r3", &["curl", "https://a.b/?c=d&e"], &[Failed, Outcome::Timeout]));
-    let mut killed = events("r4", &["sleep", "9"], &[Failed, Failed, Succeeded]);
-    killed.truncate(5);
-    lines.extend(killed);
-    lines
+fn mixed() -> Vec<Value> {
+    let killed = events("r4", &["sleep", "9"], &[FAILED, FAILED, SUCCEEDED]);
+    [
+        events("r1", &["make", "test"], &[FAILED, FAILED, SUCCEEDED]),
+        events("r2", &["make", "test"], &[SUCCEEDED]),
+        events("r3", &["curl", "https://a.b/?c=d&e"], &[FAILED, "timeout"]),
+        killed[..5].to_vec(),
+    ]
+    .concat()
 }
 
 #[test]
 fn every_end_of_a_run_has_its_place() {
-    let ends = [
-        (vec![Succeeded], "succeeded_at_once"),
-        (vec![Failed, Succeeded], "flaky"),
-        (vec![Failed], "failed"),
-        (vec![Outcome::Timeout], "failed"),
-        (vec![Outcome::SpawnError], "failed"),
-        (vec![Failed, Outcome::Signalled], "failed"),
-        (vec![Outcome::Cancelled], "cancelled"),
-        (vec![], "refused"),
+    let ends: [(&[&str], &str); 8] = [
+        (&[SUCCEEDED], "succeeded_at_once"),
+        (&[FAILED, SUCCEEDED], "flaky"),
+        (&[FAILED], "failed"),
+        (&["timeout"], "failed"),
+        (&["spawn_error"], "failed"),
+        (&[FAILED, "signalled"], "failed"),
+        (&["cancelled"], "cancelled"),
+        (&[], "refused"),
     ];
     for (outcomes, verdict) in ends {
-        let collector = collected(&events("r", &["x"], &outcomes));
-        let document = document(&collector);
+        let document = document(&events("r", &["x"], outcomes));
         assert_eq!(document["totals"][verdict], 1, "{outcomes:?}");
         assert_eq!(document["commands"][0]["runs"][0]["verdict"], verdict, "{outcomes:?}");
         assert_eq!(document["totals"]["attempts"], outcomes.len(), "{outcomes:?}");
@@ -150,36 +137,41 @@ fn every_end_of_a_run_has_its_place() {
 
 #[test]
 fn the_flake_rate_is_of_the_runs_that_came_to_a_result() {
-    let rate = |flaky: usize, others: &[Vec<Outcome>]| {
-        let mut collector = Collector::default();
-        let all = std::iter::repeat_n(vec![Failed, Succeeded], flaky).chain(others.to_vec());
-        for (number, outcomes) in all.enumerate() {
-            let lines = events(&format!("r{number}"), &["x"], &outcomes);
-            lines.iter().for_each(|line| collector.add(line));
+    let (ok, failed, cancelled): (&[&str], &[&str], &[&str]) =
+        (&[SUCCEEDED], &[FAILED], &["cancelled"]);
+    let many = vec![ok; 2999];
+    let cases: [(usize, &[&[&str]], Option<&str>, Option<f64>); 8] = [
+        (0, &[cancelled, &[]], None, None),
+        (0, &[failed], Some("0 %"), Some(0.0)),
+        (1, &[], Some("100 %"), Some(1.0)),
+        (1, &[ok, &[FAILED, FAILED]], Some("33.3 %"), Some(1.0 / 3.0)),
+        (2, &[ok], Some("66.7 %"), Some(2.0 / 3.0)),
+        (1, &[failed, cancelled, &[]], Some("50 %"), Some(0.5)),
+        (1, &many, Some("<0.1 %"), Some(1.0 / 3000.0)),
+        (2999, &[ok], Some(">99.9 %"), Some(2999.0 / 3000.0)),
+    ];
+    for (flaky, others, words, rate) in cases {
+        let flaky: &[&[&str]] = &vec![&[FAILED, SUCCEEDED][..]; flaky];
+        let all = flaky.iter().chain(others).enumerate();
+        let lines: Vec<_> =
+            all.flat_map(|(n, outcomes)| events(&format!("r{n}"), &["x"], outcomes)).collect();
+        let found = document(&lines)["totals"]["flake_rate"].as_f64();
+        assert_eq!(found.is_some(), rate.is_some());
+        assert!(found.zip(rate).is_none_or(|(found, rate)| (found - rate).abs() < 1e-12));
+        // One run is described by its attempts, several by a table.
+        if flaky.len() + others.len() > 1 {
+            let table = report("table", &lines);
+            let row = table.lines().find(|line| line.starts_with("x ")).unwrap();
+            assert!(row.contains(&format!("  {}  ", words.unwrap_or("–"))), "{row}");
         }
-        let totals = collector.summary().totals;
-        (words::rate(&totals), totals.flake_rate())
-    };
-    let words = |text: &str| Some(text.to_owned());
-    assert_eq!(rate(0, &[]), (None, None));
-    assert_eq!(rate(0, &[vec![Outcome::Cancelled], vec![]]), (None, None));
-    assert_eq!(rate(0, &[vec![Failed]]), (words("0 %"), Some(0.0)));
-    assert_eq!(rate(1, &[]), (words("100 %"), Some(1.0)));
-    assert_eq!(rate(1, &[vec![Succeeded], vec![Failed, Failed]]).0, words("33.3 %"));
-    assert_eq!(rate(2, &[vec![Succeeded]]).0, words("66.7 %"));
-    assert_eq!(
-        rate(1, &[vec![Failed], vec![Outcome::Cancelled], vec![]]),
-        (words("50 %"), Some(0.5))
-    );
-    assert_eq!(rate(1, &vec![vec![Succeeded]; 2999]).0, words("<0.1 %"));
-    assert_eq!(rate(2999, &[vec![Succeeded]]).0, words(">99.9 %"));
+    }
 }
 
 #[test]
 fn a_run_without_an_end_is_unfinished_and_only_waits_that_were_over_count() {
-    let all = events("r", &["x"], &[Failed, Failed, Succeeded]);
+    let all = events("r", &["x"], &[FAILED, FAILED, SUCCEEDED]);
     // start, (start end decision)…: the second wait had begun when it was killed.
-    let document = document(&collected(&all[..7]));
+    let document = document(&all[..7]);
     let run = &document["commands"][0]["runs"][0];
     assert_eq!(run["verdict"], "unfinished");
     assert_eq!(run["outcome"], Value::Null);
@@ -192,17 +184,13 @@ fn a_run_without_an_end_is_unfinished_and_only_waits_that_were_over_count() {
 
 #[test]
 fn a_run_whose_start_is_not_in_the_log_is_of_an_unknown_command() {
-    let all = events("r", &["x"], &[Failed, Failed, Succeeded]);
-    let collector = collected(&all[4..]);
-    let document = document(&collector);
+    let lines = &events("r", &["x"], &[FAILED, FAILED, SUCCEEDED])[4..];
+    let document = document(lines);
     assert_eq!(document["commands"][0]["command"], Value::Null);
     let run = &document["commands"][0]["runs"][0];
     assert_eq!((&run["verdict"], &run["attempts"]), (&"flaky".into(), &3.into()));
     assert_eq!(run["attempts_not_listed"], 1);
-    let summary = collector.summary();
-    for text in
-        [terminal::terminal(&summary, 100), markdown::markdown(&summary), checked(&collector)]
-    {
+    for text in [report("table", lines), report("md", lines), junit(lines)] {
         assert!(text.contains("(unknown command)"), "{text}");
     }
 }
@@ -210,19 +198,16 @@ fn a_run_whose_start_is_not_in_the_log_is_of_an_unknown_command() {
 #[test]
 fn the_attempts_of_an_endless_run_are_counted_and_the_first_and_last_kept() {
     const MANY: u32 = 10_000;
-    let mut collector = Collector::default();
-    collector.add(&line("r", 0.0, started(&["x"])));
     let long = "é".repeat(2_000) + "the end";
-    for attempt in 1..=MANY {
-        collector.add(&line("r", 0.0, ended(attempt, Failed, &long)));
-        collector.add(&line("r", 0.0, decided(attempt, false, None)));
-    }
-    let before = document(&collector);
-    for attempt in [1, 60, MANY / 2, MANY] {
-        collector.add(&line("r", 0.0, ended(attempt, Failed, &long)));
-        collector.add(&line("r", 0.0, decided(attempt, false, None)));
-    }
-    assert_eq!(document(&collector), before);
+    let failed = |attempt: u32| {
+        [ended(attempt, FAILED, &long), decided(attempt, false, None)].map(|e| line("r", 0.0, e))
+    };
+    let mut lines = vec![line("r", 0.0, started(&["x"]))];
+    lines.extend((1..=MANY).flat_map(failed));
+    let before = document(&lines);
+    let again = [1, 60, MANY / 2, MANY].into_iter().flat_map(failed);
+    lines.extend(again);
+    assert_eq!(document(&lines), before);
     let run = &before["commands"][0]["runs"][0];
     let details = run["attempt_details"].as_array().unwrap();
     let numbers: Vec<_> = details.iter().map(|one| one["attempt"].as_u64().unwrap()).collect();
@@ -233,20 +218,17 @@ fn the_attempts_of_an_endless_run_are_counted_and_the_first_and_last_kept() {
     assert_eq!(run["waited_ns"], u64::from(MANY - 1) * SECOND / 2);
     let tail = details[0]["stderr_tail"].as_str().unwrap();
     assert!(tail.len() <= 2048 && tail.ends_with("éthe end"), "{}", tail.len());
-    let shown = markdown::markdown(&collector.summary());
+    let shown = report("md", &lines);
     assert!(shown.contains("| … | 9900 attempts not listed |"), "{shown}");
-    assert!(checked(&collector).contains("9900 attempts not listed"));
+    assert!(junit(&lines).contains("9900 attempts not listed"));
 }
 
 #[test]
 fn an_attempt_that_is_not_listed_is_not_taken_for_its_neighbour() {
-    let start = |attempt| {
-        let of = Attempts::Limited(200);
-        line("r", 0.0, Event::AttemptStart(AttemptStart { attempt, of, pid: None }))
-    };
+    let start = |attempt| line("r", 0.0, attempted(attempt));
     let mut lines: Vec<_> = (1..=50).chain(60..=109).map(start).collect();
-    lines.push(line("r", 0.0, ended(55, Failed, "")));
-    let run = &document(&collected(&lines))["commands"][0]["runs"][0];
+    lines.push(line("r", 0.0, ended(55, FAILED, "")));
+    let run = &document(&lines)["commands"][0]["runs"][0];
     for attempt in run["attempt_details"].as_array().unwrap() {
         assert_eq!(attempt["outcome"], Value::Null, "{attempt}");
     }
@@ -268,21 +250,25 @@ fn the_order_of_lines_and_their_repetition_do_not_matter() {
         let mut below = |bound: usize| (random.word() % bound as u64) as usize;
         let mut lines = Vec::new();
         for run in 0..1 + below(8) {
-            let outcomes: Vec<_> = (0..below(70)).map(|_| Failed).chain([Succeeded]).collect();
+            let outcomes: Vec<_> = (0..below(70)).map(|_| FAILED).chain([SUCCEEDED]).collect();
             let mut events = events(&format!("r{run}"), &["x", &below(3).to_string()], &outcomes);
             // Some were killed, and some began before the log.
             events.truncate(if below(3) == 0 { 1 + below(events.len()) } else { events.len() });
             lines.extend(events.split_off(below(2)));
         }
-        let expected = document(&collected(&lines));
+        // A log without any event is refused.
+        if lines.is_empty() {
+            continue;
+        }
+        let expected = document(&lines);
         let mut mixed = lines.clone();
         for _ in 0..below(10) {
-            mixed.push(lines[below(lines.len().max(1))].clone());
+            mixed.push(lines[below(lines.len())].clone());
         }
         for index in (1..mixed.len()).rev() {
             mixed.swap(index, below(index + 1));
         }
-        let found = document(&collected(&mixed));
+        let found = document(&mixed);
         assert_eq!(found["totals"], expected["totals"], "REDIAL_SEED={seed}");
         assert_eq!(runs(&found), runs(&expected), "REDIAL_SEED={seed}");
     }
@@ -290,11 +276,8 @@ fn the_order_of_lines_and_their_repetition_do_not_matter() {
 
 #[test]
 fn the_terminal_has_totals_then_commands_then_the_runs_to_look_at() {
-    let collector = collected(&mixed());
-    let text =
-        anstream::adapter::strip_str(&terminal::terminal(&collector.summary(), 120)).to_string();
     assert_eq!(
-        text,
+        report_at(120, "table", &mixed()),
         "\
 4 runs of 3 commands: 1 succeeded at once, 1 was flaky, 1 failed, 1 was unfinished.
 Flake rate 33.3 %: of 3 runs with a result, 1 succeeded only after a retry.
@@ -323,11 +306,11 @@ took  attempts  waited  result      run  command
 
 #[test]
 fn the_markdown_of_one_run_shows_its_attempts() {
-    let mut lines = events("r", &["make", "a|b"], &[Failed, Failed, Succeeded]);
+    let mut lines = events("r", &["make", "a|b"], &[FAILED, FAILED, SUCCEEDED]);
     lines[3] = line("r", 1.0, decided(1, false, Some("retry-on stderr:/a|b/")));
-    lines[5] = line("r", 2.5, ended(2, Outcome::Signalled, "```\n<b>\n"));
+    lines[5] = line("r", 2.5, ended(2, "signalled", "```\n<b>\n"));
     assert_eq!(
-        markdown::markdown(&collected(&lines).summary()),
+        report("md", &lines),
         "\
 ### <code>make 'a&#124;b'</code>
 
@@ -352,8 +335,7 @@ The end of the standard error of attempt 2:
 /// A change of this text is a change of what programs rely on: fields may be added, and no more.
 #[test]
 fn the_json_has_the_fields_that_were_promised() {
-    let lines = events("r", &["make", "a b"], &[Failed, Succeeded]);
-    let found = json::json(&collected(&lines).summary());
+    let found = report("json", &events("r", &["make", "a b"], &[FAILED, SUCCEEDED]));
     let totals = r#"{"runs":1,"succeeded_at_once":0,"became_ready":0,"flaky":1,"failed":0,"cancelled":0,"refused":0,"unfinished":0,"flake_rate":1.0,"attempts":2,"waited_ns":500000000,"running_ns":2000000000,"slowest_ns":2500000000}"#;
     let named = r#"{"run":"r","command":"make 'a b'","verdict":"flaky","attempts":2,"waited_ns":500000000,"duration_ns":2500000000}"#;
     let first = r#"{"attempt":1,"outcome":"failed","exit":1,"signal":null,"duration_ns":1000000000,"stderr_tail":"no route\n","action":"retry","rule":null,"reason":null,"delay_ns":500000000,"delay_source":"backoff"}"#;
@@ -387,7 +369,7 @@ fn every_field_of_the_json_is_in_the_documentation() {
         }
     }
     let mut found = Vec::new();
-    names(&document(&collected(&mixed())), &mut found);
+    names(&document(&mixed()), &mut found);
     assert!(found.len() > 50);
     for name in found {
         assert!(page.contains(&format!("`{name}`")), "{name}");
@@ -396,10 +378,8 @@ fn every_field_of_the_json_is_in_the_documentation() {
 
 #[test]
 fn junit_has_the_reruns_of_surefire() {
-    let mut lines = mixed();
-    lines.extend(events("r5", &["make", "test"], &[]));
-    let collector = collected(&lines);
-    let suites = parsed(&checked(&collector));
+    let lines = [mixed(), events("r5", &["make", "test"], &[])].concat();
+    let suites = parsed(&junit(&lines));
     let suite = |name: &str| suites.children.iter().find(|suite| suite.is("name", name)).unwrap();
     let elements = |case: &Element| -> Vec<String> {
         case.children.iter().map(|child| child.name.clone()).collect()
@@ -422,41 +402,32 @@ fn junit_has_the_reruns_of_surefire() {
     assert_eq!(elements(&suite("sleep 9").children[0]), ["error", "rerunError", "system-out"]);
 }
 
-/// A collector whose every text is hostile.
-fn hostile() -> Collector {
-    let mut collector = Collector::default();
-    for (run, outcomes) in [("1", vec![Failed, Succeeded]), ("2", vec![Failed, Failed])] {
+/// Runs whose every text is hostile.
+fn hostile() -> Vec<Value> {
+    let runs = [("1", [FAILED, SUCCEEDED]), ("2", [FAILED, FAILED])].map(|(run, outcomes)| {
         let mut lines = events(&format!("{HOSTILE}{run}"), &[HOSTILE, "", HOSTILE], &outcomes);
         for line in &mut lines {
-            match &mut line.event {
-                Event::RunStart(start) => {
-                    (start.ts, start.cwd, start.policy) =
-                        (HOSTILE.into(), HOSTILE.into(), HOSTILE.into());
-                }
-                Event::AttemptEnd(end) if end.outcome == Failed => {
-                    end.stderr_tail = Some(HOSTILE.into());
-                    end.signal = Some(HOSTILE.into());
-                }
-                Event::Decided(decided) => {
-                    (decided.rule, decided.reason) = (Some(HOSTILE.into()), Some(HOSTILE.into()));
-                }
-                Event::RunEnd(end) => end.reason = Some(HOSTILE.into()),
-                _ => {}
-            }
+            let fields: &[&str] = match line["type"].as_str().unwrap() {
+                "run.start" => &["ts", "cwd", "policy"],
+                "attempt.end" if line["outcome"] == FAILED => &["stderr_tail", "signal"],
+                "decision" => &["rule", "reason"],
+                "run.end" => &["reason"],
+                _ => &[],
+            };
+            fields.iter().for_each(|field| line[*field] = HOSTILE.into());
         }
-        lines.iter().for_each(|line| collector.add(line));
-    }
-    collector
+        lines
+    });
+    runs.concat()
 }
 
 #[test]
 fn hostile_text_stays_text_in_a_terminal() {
-    for collector in [hostile(), collected(&mixed())] {
+    for lines in [hostile(), mixed()] {
         for width in [40, 80, 100, 160] {
-            let styled = terminal::terminal(&collector.summary(), width);
-            let text = anstream::adapter::strip_str(&styled).to_string();
+            let text = report_at(width, "table", &lines);
             for line in text.lines() {
-                assert!(columns(line) <= width, "{width}: {line}");
+                assert!(line.width() <= width, "{width}: {line}");
             }
             let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
             assert!(!text.contains(steers), "{text:?}");
@@ -466,31 +437,24 @@ fn hostile_text_stays_text_in_a_terminal() {
 
 #[test]
 fn hostile_text_stays_text_in_markdown() {
-    let collector = hostile();
-    let text = markdown::markdown(&collector.summary());
+    let text = report("md", &hostile());
     let without_code = text.replace("<code>", "").replace("</code>", "");
     assert!(!without_code.contains(['<', '>', '`', '*', '_', '@', '\\', '$']), "{without_code}");
-    let mut bars = Vec::new();
-    for line in text.lines().filter(|line| line.starts_with('|')) {
-        bars.push(line.matches('|').count());
-    }
+    let rows = text.lines().filter(|line| line.starts_with('|'));
+    let bars: Vec<_> = rows.map(|line| line.matches('|').count()).collect();
     assert_eq!(bars.iter().filter(|bars| **bars == 10).count(), 3, "{text}");
     assert_eq!(bars.iter().filter(|bars| **bars == 7).count(), 8, "{text}");
     assert_eq!(bars.len(), 11, "{text}");
     // A tail is fenced by more backticks than it has.
-    let run = events("r", &["x"], &[Failed]);
-    let tail = |stderr| {
-        markdown::markdown(
-            &collected([&run[0], &line("r", 1.0, ended(1, Failed, stderr))]).summary(),
-        )
-    };
+    let start = line("r", 0.0, started(&["x"]));
+    let tail = |stderr| report("md", &[start.clone(), line("r", 1.0, ended(1, FAILED, stderr))]);
     assert!(tail(HOSTILE).contains("\n````text\na\nb\n]]>|`"), "{}", tail(HOSTILE));
     assert!(!tail(" \n").contains("```"));
 }
 
 #[test]
 fn hostile_text_stays_text_in_xml() {
-    let suites = parsed(&checked(&hostile()));
+    let suites = parsed(&junit(&hostile()));
     let case = &suites.children[0].children[0];
     let tail = &case.children[0].children[1].text;
     assert!(tail.starts_with("a\nb\n]]>|`*_<b onclick='x'>&amp;\"red"), "{tail}");
@@ -500,7 +464,7 @@ fn hostile_text_stays_text_in_xml() {
 #[test]
 fn hostile_text_is_whole_in_json() {
     let document = document(&hostile());
-    assert_eq!(document["commands"][0]["argv"], serde_json::json!([HOSTILE, "", HOSTILE]));
+    assert_eq!(document["commands"][0]["argv"], json!([HOSTILE, "", HOSTILE]));
     let attempt = &document["commands"][0]["runs"][0]["attempt_details"][0];
     assert_eq!(attempt["stderr_tail"], HOSTILE);
 }
@@ -508,31 +472,27 @@ fn hostile_text_is_whole_in_json() {
 #[test]
 fn a_command_of_a_megabyte_is_whole_in_json_and_cut_elsewhere() {
     let long = "x y".repeat(350_000);
-    let mut lines = events("r1", &["echo", &long], &[Failed, Succeeded]);
-    lines.extend(events("r2", &["echo", &long], &[Failed]));
+    let mut lines = events("r1", &["echo", &long], &[FAILED, SUCCEEDED]);
+    lines.extend(events("r2", &["echo", &long], &[FAILED]));
     for lines in [&lines[..], &lines[..7]] {
-        let collector = collected(lines);
-        assert_eq!(document(&collector)["commands"][0]["argv"][1], long);
-        checked(&collector);
-        for format in [Format::Table, Format::Md, Format::Junit] {
-            let text = write(&collector.summary(), format);
-            assert!(text.len() < 10_000 && text.contains('…'), "{format:?}: {}", text.len());
+        assert_eq!(document(lines)["commands"][0]["argv"][1], long);
+        junit(lines);
+        for format in ["table", "md", "junit"] {
+            let text = report(format, lines);
+            assert!(text.len() < 10_000 && text.contains('…'), "{format}: {}", text.len());
         }
     }
 }
 
 #[test]
 fn more_commands_than_anybody_reads_are_counted() {
-    let mut collector = Collector::default();
-    for number in 0..60 {
-        let lines = events(&format!("r{number}"), &["x", &number.to_string()], &[Succeeded]);
-        lines.iter().for_each(|line| collector.add(line));
-    }
-    for format in [Format::Table, Format::Md] {
-        let text = write(&collector.summary(), format);
+    let run = |n: usize| events(&format!("r{n}"), &["x", &n.to_string()], &[SUCCEEDED]);
+    let lines: Vec<_> = (0..60).flat_map(run).collect();
+    for format in ["table", "md"] {
+        let text = report(format, &lines);
         assert!(text.contains("… and 10 more commands; JSON has them all"), "{text}");
     }
-    assert_eq!(document(&collector)["commands"].as_array().unwrap().len(), 60);
+    assert_eq!(document(&lines)["commands"].as_array().unwrap().len(), 60);
 }
 
 #[test]
@@ -540,60 +500,31 @@ fn numbers_that_nobody_meant_do_no_harm() {
     let mut lines = Vec::new();
     for (run, t) in [("a", f64::MAX), ("b", -1.0), ("c", f64::MIN_POSITIVE)] {
         for attempt in [0, 1, u32::MAX] {
-            let Event::AttemptEnd(mut end) = ended(attempt, Failed, "") else { unreachable!() };
-            end.duration_ns = u64::MAX;
-            lines.push(line(run, t, Event::AttemptEnd(end)));
-            let Event::Decided(mut decided) = decided(attempt, false, None) else { unreachable!() };
-            decided.delay_ns = Some(u64::MAX);
-            lines.push(line(run, t, Event::Decided(decided)));
+            let mut end = ended(attempt, FAILED, "");
+            end["duration_ns"] = u64::MAX.into();
+            lines.push(line(run, t, end));
+            let mut decided = decided(attempt, false, None);
+            decided["delay_ns"] = u64::MAX.into();
+            lines.push(line(run, t, decided));
         }
-        let Event::RunEnd(mut end) = finished(Succeeded, 1) else { unreachable!() };
-        (end.attempts, end.duration_ns, end.waited_ns) = (u32::MAX, u64::MAX, u64::MAX);
-        lines.push(line(&format!("{run} ended"), t, Event::RunEnd(end)));
+        let mut end = finished(SUCCEEDED, 1);
+        end["attempts"] = u32::MAX.into();
+        (end["duration_ns"], end["waited_ns"]) = (u64::MAX.into(), u64::MAX.into());
+        lines.push(line(&format!("{run} ended"), t, end));
     }
-    lines.push(line(
-        "a",
-        0.0,
-        Event::Signalled(Signalled {
-            signal: "INT".into(),
-            from: Sender::Terminal,
-            forwarded: true,
-        }),
-    ));
-    let all = collected(&lines);
-    let one = collected(&lines[..6]);
-    for collector in [all, one] {
-        checked(&collector);
-        for format in [Format::Table, Format::Md, Format::Json] {
-            write(&collector.summary(), format);
+    let signal = json!({"type": "signal", "signal": "INT", "from": "terminal", "forwarded": true});
+    lines.push(line("a", 0.0, signal));
+    for lines in [&lines[..], &lines[..6]] {
+        junit(lines);
+        for format in ["table", "md", "json"] {
+            report(format, lines);
         }
-    }
-}
-
-#[test]
-fn no_run_is_no_reason_to_fall_over() {
-    let collector = Collector::default();
-    checked(&collector);
-    for format in [Format::Table, Format::Md, Format::Json] {
-        assert!(write(&collector.summary(), format).ends_with('\n'));
-    }
-}
-
-#[test]
-fn the_ending_of_a_file_says_its_format() {
-    let of = |path: &str| Format::of(path.as_ref());
-    assert_eq!(of("a/b.json"), Ok(Format::Json));
-    assert_eq!(of("b.MD"), Ok(Format::Md));
-    assert_eq!(of("b.xml"), Ok(Format::Junit));
-    for other in ["report", "report.html", ".json", ""] {
-        let error = of(other).unwrap_err();
-        assert!(error.contains(other) && error.contains(".json, .md (Markdown) or .xml (JUnit)"));
     }
 }
 
 /// The JUnit report, once it has been read by a parser and found to be as its schemas want it.
-fn checked(collector: &Collector) -> String {
-    let text = junit::junit(&collector.summary());
+fn junit(lines: &[Value]) -> String {
+    let text = report("junit", lines);
     check(&parsed(&text));
     text
 }
