@@ -14,7 +14,7 @@ use clap::{Arg, Args, Command, Parser, Subcommand, ValueEnum};
 use clap::{ArgMatches, FromArgMatches};
 use redial_policy::{Format, Kind, Notation, RuleSet, Target};
 
-pub(crate) use self::simulate::{Effort, ExperimentFlags, OutputFlags, Simulate, Tune};
+pub(crate) use self::simulate::{ExperimentFlags, OutputFlags, Simulate, Tune};
 
 /// How many delays are shown at most: what is beyond them is not read by anybody.
 const SHOWN_MAX: i64 = 100_000;

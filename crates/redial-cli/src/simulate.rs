@@ -23,7 +23,7 @@ use self::assertion::Assertion;
 use self::candidate::Candidate;
 use self::file::Written;
 use self::measure::{Measured, Value};
-use self::progress::{Watched, die_of_interrupt, watched};
+use self::progress::{die_of_interrupt, watched};
 use self::report::SimulationReport;
 use self::scenario::{ALL, Kind, Simulation, Trials};
 use crate::args::{self, OutputFlags};
@@ -40,8 +40,7 @@ pub(crate) fn run(arguments: args::Simulate, matches: Option<&ArgMatches>) -> Re
     let assertions = Assertion::read_all(&arguments.assert, &measures)?;
     let policies = Candidate::all(&arguments.policy, matches.as_ref())?;
     let all = trials * policies.len() as u64;
-    let Watched { result, is_interrupted } =
-        watched(all, arguments.output.progress, || run(policies));
+    let (result, is_interrupted) = watched(all, arguments.output.progress, || run(policies));
     let mut report = result.map_err(|invalid| Failure::Message(format!("--{invalid}")))?;
     report.notes.splice(0..0, notes(&report.measured, is_interrupted));
     report.more = vec![("complete", (!is_interrupted).into())];

@@ -1,7 +1,7 @@
 //! `redial tune`: the best policy for a scenario, and what it gains against yours.
 
 use clap::ArgMatches;
-use redial_sim::tune::{Candidate as Tried, Effort, Tuned};
+use redial_sim::tune::{Candidate as Tried, Tuned};
 use redial_sim::{Invalid, Search};
 use serde_json::{Value as Json, json};
 
@@ -14,7 +14,7 @@ use crate::simulate::candidate::Candidate;
 use crate::simulate::contention::ContentionSettings;
 use crate::simulate::file::Written;
 use crate::simulate::measure::{Measured, Unit, Value, amount};
-use crate::simulate::progress::{Watched, watched};
+use crate::simulate::progress::watched;
 use crate::simulate::report::SimulationReport;
 use crate::simulate::scenario::{self, Scenario, Trials};
 use crate::simulate::{check_files, finish, written};
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: args::Tune, matches: Option<&ArgMatches>) -> Result
 
     let count = trials.count_of(&settings.simulated(None, None, &trials));
     let all = search.trials() + 2 * u64::from(count) * settings.clients.len() as u64;
-    let Watched { result, is_interrupted } = watched(all, arguments.output.progress, || {
+    let (result, is_interrupted) = watched(all, arguments.output.progress, || {
         let found = search.run()?;
         let fresh = Trials { seed: trials.seed.wrapping_add(SEED_OFFSET), ..trials };
         let tuned = Candidate::new(Some("tuned".into()), &found.winner.policy, yours.timeout);
@@ -101,11 +101,7 @@ fn search(
     if let Some(share) = arguments.commit {
         search = search.commits(share.0);
     }
-    search.effort(match arguments.effort {
-        Some(args::Effort::Quick) => Effort::Quick,
-        Some(args::Effort::Normal) | None => Effort::Normal,
-        Some(args::Effort::Thorough) => Effort::Thorough,
-    })
+    search.effort(arguments.effort.unwrap_or_default())
 }
 
 /// Some of the crowds, the smallest and the largest among them.
@@ -180,7 +176,7 @@ fn lead(settings: &ContentionSettings, found: &Tuned, report: &SimulationReport)
             let worst = |policy| {
                 // Where trials were cut, nobody has succeeded.
                 let shares = values(&report.measured, policy, "committed", 0.0);
-                amount(shares.fold(1.0, f64::min), 0.0, Unit::Share)
+                amount(shares.fold(1.0, f64::min), Unit::Share)
             };
             lead.push(format!(
                 "At worst {} of the clients succeed, where with yours {} do.",
@@ -249,9 +245,9 @@ fn front_table(found: &Tuned) -> Table {
         };
         vec![
             is.into(),
-            amount(tried.calls, 0.0, Unit::Times),
-            amount(tried.time, 0.0, Unit::Times),
-            amount(tried.committed, 0.0, Unit::Share),
+            amount(tried.calls, Unit::Times),
+            amount(tried.time, Unit::Times),
+            amount(tried.committed, Unit::Share),
             tried.policy.to_string(),
         ]
     };

@@ -23,8 +23,7 @@ use crate::digest::Digest;
 use crate::engine::{self, Engine};
 use crate::experiment::{Experiment, experiment_settings, setters};
 use crate::invalid::Invalid;
-use crate::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, scenario_items};
 
 /// What decides between the clients.
 ///
@@ -247,17 +246,7 @@ impl Contention {
 }
 
 impl Scenario for Contention {
-    type Trial = Trial;
-    type Results = Results;
-    type Comparison = Comparison;
-
-    fn experiment(&self) -> &Experiment {
-        &self.experiment
-    }
-
-    fn with_experiment(self, experiment: Experiment) -> Self {
-        Self { experiment, ..self }
-    }
+    scenario_items!();
 
     fn is_comparable(&self, other: &Self) -> bool {
         *self == Self { experiment: self.experiment, ..*other }
@@ -273,14 +262,6 @@ impl Scenario for Contention {
                 self.run_as(engine, || Ballot::new(policy, self.latency, self.learning))
             }
         }
-    }
-
-    fn results(run: &Run<Self>) -> Results {
-        Results::of(run)
-    }
-
-    fn compare(ours: &Run<Self>, theirs: &Run<Self>) -> Comparison {
-        Comparison::of(ours, theirs)
     }
 }
 

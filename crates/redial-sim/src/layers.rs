@@ -15,8 +15,7 @@ use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::experiment::{Experiment, experiment_settings, setters};
 use crate::invalid::Invalid;
-use crate::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, scenario_items};
 
 /// Layers of a system that call one another, each retrying the one below by the same policy: how
 /// many attempts at the bottom one call at the top becomes.
@@ -187,17 +186,7 @@ impl Default for Layers {
 }
 
 impl Scenario for Layers {
-    type Trial = Trial;
-    type Results = Results;
-    type Comparison = Comparison;
-
-    fn experiment(&self) -> &Experiment {
-        &self.experiment
-    }
-
-    fn with_experiment(self, experiment: Experiment) -> Self {
-        Self { experiment, ..self }
-    }
+    scenario_items!();
 
     /// The budget may differ: with it and without it is what one compares.
     fn is_comparable(&self, other: &Self) -> bool {
@@ -212,13 +201,5 @@ impl Scenario for Layers {
             || (engine.clone(), Stack::new(self, policy)),
             |(engine, stack), index| self.trial(engine, stack, index),
         )
-    }
-
-    fn results(run: &Run<Self>) -> Results {
-        Results::of(run)
-    }
-
-    fn compare(ours: &Run<Self>, theirs: &Run<Self>) -> Comparison {
-        Comparison::of(ours, theirs)
     }
 }

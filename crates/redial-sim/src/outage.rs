@@ -27,8 +27,7 @@ use crate::digest::Digest;
 use crate::engine::OpenEngine;
 use crate::experiment::{Experiment, experiment_settings, setters};
 use crate::invalid::Invalid;
-use crate::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, scenario_items};
 
 /// Calls come at a rate, whether or not those before them have got an answer, to a server that
 /// serves so many per second, in the order in which they arrive. For a while it is down. Each call
@@ -371,17 +370,7 @@ impl Outage {
 }
 
 impl Scenario for Outage {
-    type Trial = Trial;
-    type Results = Results;
-    type Comparison = Comparison;
-
-    fn experiment(&self) -> &Experiment {
-        &self.experiment
-    }
-
-    fn with_experiment(self, experiment: Experiment) -> Self {
-        Self { experiment, ..self }
-    }
+    scenario_items!();
 
     /// A budget and a breaker may differ: the clients have them, as they have their policy.
     fn is_comparable(&self, other: &Self) -> bool {
@@ -402,14 +391,6 @@ impl Scenario for Outage {
             || (engine.clone(), calls()),
             |(engine, calls), index| self.trial(engine, calls, index),
         )
-    }
-
-    fn results(run: &Run<Self>) -> Results {
-        Results::of(run)
-    }
-
-    fn compare(ours: &Run<Self>, theirs: &Run<Self>) -> Comparison {
-        Comparison::of(ours, theirs)
     }
 }
 

@@ -160,6 +160,33 @@ pub trait Scenario: Clone {
     }
 }
 
+/// The items of [`Scenario`] that are the same for every scenario of this crate, whose modules have the
+/// same names.
+macro_rules! scenario_items {
+    () => {
+        type Trial = Trial;
+        type Results = Results;
+        type Comparison = Comparison;
+
+        fn experiment(&self) -> &Experiment {
+            &self.experiment
+        }
+
+        fn with_experiment(self, experiment: Experiment) -> Self {
+            Self { experiment, ..self }
+        }
+
+        fn results(run: &crate::run::Run<Self>) -> Results {
+            Results::of(run)
+        }
+
+        fn compare(ours: &crate::run::Run<Self>, theirs: &crate::run::Run<Self>) -> Comparison {
+            Comparison::of(ours, theirs)
+        }
+    };
+}
+pub(crate) use scenario_items;
+
 /// What is known of the events of every trial.
 ///
 /// ```

@@ -15,8 +15,7 @@ pub use self::timeline::Timeline;
 use self::clients::Clients;
 use crate::experiment::{Experiment, experiment_settings, setters};
 use crate::invalid::Invalid;
-use crate::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, scenario_items};
 use crate::ticks::ticks;
 
 /// Clients that all fail at time zero, because the service went down under them, and retry by a
@@ -147,17 +146,7 @@ impl Default for Wave {
 }
 
 impl Scenario for Wave {
-    type Trial = Trial;
-    type Results = Results;
-    type Comparison = Comparison;
-
-    fn experiment(&self) -> &Experiment {
-        &self.experiment
-    }
-
-    fn with_experiment(self, experiment: Experiment) -> Self {
-        Self { experiment, ..self }
-    }
+    scenario_items!();
 
     fn is_comparable(&self, other: &Self) -> bool {
         *self == Self { experiment: self.experiment, ..*other }
@@ -169,13 +158,5 @@ impl Scenario for Wave {
             || Clients::new(self, policy),
             |clients, index| clients.trial(self.experiment.seeds(index), index < timeline::TRIALS),
         )
-    }
-
-    fn results(run: &Run<Self>) -> Results {
-        Results::of(run)
-    }
-
-    fn compare(ours: &Run<Self>, theirs: &Run<Self>) -> Comparison {
-        Comparison::of(ours, theirs)
     }
 }

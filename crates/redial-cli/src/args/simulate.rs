@@ -1,12 +1,13 @@
 //! The flags of `redial simulate` and `redial tune`. Those of a scenario are in its own file.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use redial_sim::tune::Effort;
 
 use super::{Offered, PolicyFlags};
 use crate::simulate::flags::ScenarioFlags;
 use crate::simulate::measure::Measure;
 use crate::simulate::scenario::ALL;
-use crate::simulate::value::{self, Share};
+use crate::simulate::value::{self, Choices, Share};
 use crate::view::text::wrap;
 
 fn scenarios() -> Vec<&'static str> {
@@ -92,7 +93,7 @@ pub(crate) struct Tune {
     #[command(flatten)]
     pub(crate) experiment: ExperimentFlags,
     /// How long to search [default: normal]
-    #[arg(long, value_name = "HOW", help_heading = "Trials")]
+    #[arg(long, value_name = "HOW", value_parser = value::choice(EFFORT), help_heading = "Trials")]
     pub(crate) effort: Option<Effort>,
     /// What share of the clients must succeed, such as 99% [default: 99%, or what your policy reaches if that is more]
     #[arg(long, value_name = "SHARE", value_parser = value::share, help_heading = "Trials")]
@@ -107,16 +108,11 @@ pub(crate) struct Tune {
     pub(crate) output: OutputFlags,
 }
 
-/// How long to search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Effort {
-    /// A second or two
-    Quick,
-    /// Some seconds
-    Normal,
-    /// A minute
-    Thorough,
-}
+const EFFORT: Choices<Effort> = &[
+    ("quick", Effort::Quick, "A second or two"),
+    ("normal", Effort::Normal, "Some seconds"),
+    ("thorough", Effort::Thorough, "A minute"),
+];
 
 /// The seed, and the threads.
 #[derive(Args, Debug, Default)]

@@ -7,28 +7,29 @@ use redial_sim::Estimate;
 use redial_sim::contention::{Comparison, Contention, Latency, Learning, Model, Results};
 use serde_json::{Value as Json, json};
 
+use super::measure::Unit::{Count, Milliseconds};
 use super::measure::{Measured, Unit, Value, amount, changes, table};
 use super::scenario::{AllResults, Change, PolicyResults, Quantity, Scenario, Trials, set};
-use super::value::{self, Choice, Clients};
+use super::value::{self, Choices, Clients};
 use crate::chart::{Axis, Chart, Figure, Point, Scale, Series, Style, Table, fitting_scale};
 use crate::duration::human;
 use crate::output::Failure;
 
-const MODEL: Choice<Model> = Choice(&[
+const MODEL: Choices<Model> = &[
     ("occ", Model::Occ, "A version that is read and then written, as with optimistic locking"),
     ("collision", Model::Collision, "Proposals that overlap destroy each other"),
     ("ballot", Model::Ballot, "Ballots and epochs, as in Paxos"),
-]);
+];
 
-const LEARNING: Choice<Learning> = Choice(&[
+const LEARNING: Choices<Learning> = &[
     ("at-start", Learning::AtStart, "They know it whenever they start a proposal, at no cost"),
     ("from-refusals", Learning::FromRefusals, "They know what the last refusal of their own said"),
-]);
+];
 
 #[derive(Args)]
 pub(crate) struct ContentionFlags {
     /// what decides between the clients [default: occ]
-    #[arg(long, value_name = "MODEL", value_parser = MODEL)]
+    #[arg(long, value_name = "MODEL", value_parser = value::choice(MODEL))]
     model: Option<Model>,
     /// how many clients, such as 100, 5,10,20, 10..190, or 10..190:30 with a step
     #[arg(long, value_name = "N", value_parser = value::clients)]
@@ -44,7 +45,7 @@ pub(crate) struct ContentionFlags {
     #[arg(long, value_name = "DURATION", value_parser = value::duration)]
     start_spread: Option<Duration>,
     /// with --model ballot, how clients learn which round is open [default: at-start]
-    #[arg(long, value_name = "HOW", value_parser = LEARNING)]
+    #[arg(long, value_name = "HOW", value_parser = value::choice(LEARNING))]
     learning: Option<Learning>,
 }
 
@@ -71,19 +72,13 @@ impl Scenario for ContentionSettings {
         "contention --model ballot --latency 50ms --clients 2..10 --preset contention",
     ];
     const MEASURES: &'static [Quantity<Results>] = &[
-        Quantity::titled("calls", "calls", Unit::Count, |results| results.calls.into()),
-        Quantity::titled("time_ms", "time until the last is done", Unit::Milliseconds, |results| {
-            results.time_ms.into()
+        ("calls", Some("calls"), Count, |all| all.calls.into()),
+        ("time_ms", Some("time until the last is done"), Milliseconds, |all| all.time_ms.into()),
+        ("committed", Some("clients that succeed"), Unit::Share, |all| all.committed.into()),
+        ("all_committed", Some("trials in which all do"), Unit::Share, |all| {
+            Value::Share(all.all_committed)
         }),
-        Quantity::titled("committed", "clients that succeed", Unit::Share, |results| {
-            results.committed.into()
-        }),
-        Quantity::titled("all_committed", "trials in which all do", Unit::Share, |results| {
-            Value::Share(results.all_committed)
-        }),
-        Quantity::titled("attempts", "attempts of each", Unit::Count, |results| {
-            results.attempts.into()
-        }),
+        ("attempts", Some("attempts of each"), Count, |all| all.attempts.into()),
     ];
     const CHANGES: &'static [Change<Comparison>] = &[
         ("calls", |change| Some(change.calls)),
@@ -132,12 +127,12 @@ impl Scenario for ContentionSettings {
         let millis = |duration: Duration| duration.as_secs_f64() * 1e3;
         json!({
             "name": Self::NAME,
-            "model": MODEL.word(model),
+            "model": value::word(MODEL, model),
             "clients": self.clients,
             "latency_ms": millis(latency.mean),
             "latency_spread_ms": millis(latency.spread),
             "start_spread_ms": millis(start_spread),
-            "learning": LEARNING.word(learning).filter(|_| model == Model::Ballot),
+            "learning": value::word(LEARNING, learning).filter(|_| model == Model::Ballot),
         })
     }
 
@@ -223,7 +218,7 @@ impl ByCrowd<'_> {
             [_] => "The policy".into(),
             _ => format!("Policy {}", self.short(policy)),
         };
-        let share = amount(share, 0.0, Unit::Share);
+        let share = amount(share, Unit::Share);
         let beyond = format!("{share} of them succeed before it gives up");
         Some(match served {
             Some((most, _)) => {
@@ -303,7 +298,7 @@ impl ByCrowd<'_> {
         let with_share = |(policy, mut series): (usize, Series)| {
             let share = self.of(policy, largest).map(|results| results.committed.mean);
             if let Some(share) = share.filter(|share| *share < NEARLY_ALL) {
-                series.name += &format!(" ({} succeed)", amount(share, 0.0, Unit::Share));
+                series.name += &format!(" ({} succeed)", amount(share, Unit::Share));
             }
             series
         };
@@ -330,33 +325,25 @@ impl ByCrowd<'_> {
     }
 }
 
-/// Who needs the least.
+/// With which policy the most clients succeed; where all do, with which they need the fewest calls
+/// and the least time.
 fn headline(results: &[Results], names: &[String], clients: u32) -> String {
-    let least = |quantity: fn(&Results) -> f64| {
-        let places = results.iter().enumerate();
-        places.min_by(|(_, one), (_, other)| quantity(one).total_cmp(&quantity(other)))
-    };
-    let calls = |results: &Results| match amount(results.calls.mean, 0.0, Unit::Count) {
+    let calls = |at: usize| match amount(results[at].calls.mean, Unit::Count) {
         one if one == "1" => "1 call".into(),
         calls => format!("{calls} calls"),
     };
-    let time = |results: &Results| amount(results.time_ms.mean, 0.0, Unit::Milliseconds);
-    let crowd = match clients {
-        1 => "One client needs".into(),
-        _ => format!("{clients} clients need"),
+    let time = |at: usize| amount(results[at].time_ms.mean, Unit::Milliseconds);
+    let least = |quantity: fn(&Results) -> f64| {
+        let all = results.iter().map(quantity).enumerate();
+        all.min_by(|one, other| one.1.total_cmp(&other.1)).map_or(0, |(at, _)| at)
     };
-    let most = results.iter().map(|one| one.committed.mean).fold(0.0, f64::max);
-    // Work and time of those that give up are no achievement.
-    let is_best = |one: &Results| one.committed.mean == most;
-    if let Some(best) = results.iter().position(is_best).filter(|_| {
-        most < NEARLY_ALL || results.iter().any(|one| one.committed.mean < most - 0.005)
-    }) {
-        let share = amount(most, 0.0, Unit::Share);
-        let cost = format!("({} in {})", calls(&results[best]), time(&results[best]));
-        // Fewer is said of what is beyond doubt.
-        let low = results[best].committed.low;
-        let others = || results.iter().enumerate().filter(|(place, _)| *place != best);
-        let fewer = match others().all(|(_, other)| other.committed.high < low) {
+    let best = least(|one| -one.committed.mean);
+    let Estimate { mean: most, low, .. } = results[best].committed;
+    if most < NEARLY_ALL || results.iter().any(|one| one.committed.mean < most - 0.005) {
+        let share = amount(most, Unit::Share);
+        let cost = format!("({} in {})", calls(best), time(best));
+        let mut others = results.iter().enumerate().filter(|(at, _)| *at != best);
+        let fewer = match others.all(|(_, other)| other.committed.high < low) {
             true => "and fewer",
             false => "and not clearly fewer",
         };
@@ -367,25 +354,24 @@ fn headline(results: &[Results], names: &[String], clients: u32) -> String {
         };
         return format!("Of {clients} clients {share} succeed {with}.");
     }
-    match (least(|one| one.calls.mean), least(|one| one.time_ms.mean)) {
-        (Some((_, only)), _) if results.len() == 1 => {
-            format!("{crowd} {}, and {} until the last is done.", calls(only), time(only))
+    let need = match clients {
+        1 => "One client needs".into(),
+        _ => format!("{clients} clients need"),
+    };
+    let (cheapest, quickest) = (least(|one| one.calls.mean), least(|one| one.time_ms.mean));
+    let (few, little) = (calls(cheapest), time(quickest));
+    let (cheap, quick) = (&names[cheapest], &names[quickest]);
+    match results {
+        [_] => format!("{need} {few}, and {little} until the last is done."),
+        _ if cheapest == quickest => {
+            format!(
+                "{need} the fewest calls ({few}) and the least time ({little}) with policy {cheap}."
+            )
         }
-        (Some((work, least)), Some((quickest, _))) if work == quickest => format!(
-            "{crowd} the fewest calls ({}) and the least time ({}) with policy {}.",
-            calls(least),
-            time(least),
-            names[work],
+        _ => format!(
+            "{need} the fewest calls with policy {cheap} ({few}, in {}) and the least time with policy {quick} ({little}, with {}).",
+            time(cheapest),
+            calls(quickest),
         ),
-        (Some((work, least)), Some((quickest, soonest))) => format!(
-            "{crowd} the fewest calls with policy {} ({}, in {}) and the least time with policy {} ({}, with {}).",
-            names[work],
-            calls(least),
-            time(least),
-            names[quickest],
-            time(soonest),
-            calls(soonest),
-        ),
-        _ => "There is no policy.".into(),
     }
 }

@@ -27,8 +27,7 @@ pub(crate) struct Written<A> {
     pub(crate) matches: Option<ArgMatches>,
 }
 
-/// Flags that say the same in other words: one of them on the command line takes the place of all
-/// of them in the file.
+/// Flags that exclude each other: one of them on the command line replaces all of them in the file.
 const INSTEAD: [&[&str]; 2] = [&["with", "policy", "preset"], &["attempts", "retries"]];
 
 /// Reads the file, and lays the flags of the command line over it.
@@ -41,12 +40,9 @@ pub(crate) fn read<A: Args + FromArgMatches>(
         A::augment_args(Command::new(path.to_owned()).no_binary_name(true)).disable_help_flag(true);
     let given: Vec<&Arg> = command.get_opts().filter(|flag| is_given(flag, over)).collect();
     let is_replaced = |name: &str| {
-        let says = |flag: &&Arg| flag.get_long() == Some(name);
-        let same = INSTEAD.iter().find(|same| same.contains(&name));
-        let says_the_same = |flag: &&Arg| {
-            same.is_some_and(|same| flag.get_long().is_some_and(|long| same.contains(&long)))
-        };
-        given.iter().any(|flag| says(flag) || says_the_same(flag))
+        let same = INSTEAD.iter().find(|same| same.contains(&name)).map_or(&[][..], |same| *same);
+        let mut names = given.iter().filter_map(|flag| flag.get_long());
+        names.any(|given| given == name || same.contains(&given))
     };
     let mut words = words(&source, is_replaced)?;
     words.extend(as_words(&given, over));
@@ -60,7 +56,7 @@ fn is_given(flag: &Arg, over: &ArgMatches) -> bool {
     over.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine)
 }
 
-/// Flags as they were given, in that order: it is the order of policies.
+/// Flags as they were given, in their order, which is that of the policies.
 fn as_words(flags: &[&Arg], over: &ArgMatches) -> impl Iterator<Item = OsString> {
     let mut words = Vec::new();
     for flag in flags {
@@ -104,15 +100,16 @@ fn words(source: &Source, is_replaced: impl Fn(&str) -> bool) -> Result<Vec<OsSt
             scenario = Some(OsString::from(&**text));
             continue;
         }
-        let values = said(&name, value.get_ref()).ok_or_else(|| {
+        let values = values(&name, value.get_ref()).ok_or_else(|| {
             wrong("takes a text, a number, true or false, or a list of texts or numbers")
         })?;
-        let word = |value: Said| match value {
-            Said::Yes => format!("--{name}").into(),
-            Said::Text(text) if name == "policy" && !text.starts_with('-') => {
+        let word = |value: Option<String>| match value {
+            None => format!("--{name}").into(),
+            // A path in the file is relative to the file.
+            Some(text) if name == "policy" && !text.starts_with('-') => {
                 [OsString::from("--policy="), folder.join(text).into()].into_iter().collect()
             }
-            Said::Text(text) => format!("--{name}={text}").into(),
+            Some(text) => format!("--{name}={text}").into(),
         };
         if !is_replaced(&name) {
             words.extend(values.into_iter().map(word));
@@ -128,26 +125,20 @@ fn words(source: &Source, is_replaced: impl Fn(&str) -> bool) -> Result<Vec<OsSt
     Ok(words)
 }
 
-/// What a flag is given.
-enum Said {
-    Yes,
-    Text(String),
-}
-
-/// Once for each time that the flag is to be given, or `None` for what no flag can be given.
-fn said(name: &str, value: &DeValue<'_>) -> Option<Vec<Said>> {
+/// The values of a flag, one for each time that it is given: `None` for a flag without a value. No
+/// list at all where the type fits no flag.
+fn values(name: &str, value: &DeValue<'_>) -> Option<Vec<Option<String>>> {
     match value {
-        DeValue::Boolean(true) => Some(vec![Said::Yes]),
-        DeValue::Boolean(false) => Some(vec![]),
+        DeValue::Boolean(is_given) => Some(vec![None; usize::from(*is_given)]),
         DeValue::Array(array) => {
             let texts = array.iter().map(|one| text(one.get_ref())).collect::<Option<Vec<_>>>()?;
             Some(match name {
-                // Crowds are one flag, as in `5,10,20`.
-                "clients" => vec![Said::Text(texts.join(","))],
-                _ => texts.into_iter().map(Said::Text).collect(),
+                // One flag with a list, as in `5,10,20`.
+                "clients" => vec![Some(texts.join(","))],
+                _ => texts.into_iter().map(Some).collect(),
             })
         }
-        one => text(one).map(|text| vec![Said::Text(text)]),
+        one => text(one).map(|text| vec![Some(text)]),
     }
 }
 
@@ -160,7 +151,7 @@ fn text(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// What clap has to say, in a line.
+/// clap's error in one line.
 fn why(error: &clap::Error) -> String {
     let of = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),

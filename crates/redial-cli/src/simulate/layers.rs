@@ -7,6 +7,7 @@ use redial_sim::layers::{Comparison, Layers, Results};
 use serde_json::{Value as Json, json};
 
 use super::budget::BudgetFlags;
+use super::measure::Unit::{Milliseconds, Times};
 use super::measure::{Unit, Value, amount};
 use super::scenario::{AllResults, Change, PolicyResults, Quantity, Scenario, Trials, set};
 use super::value::{self, Share};
@@ -44,20 +45,14 @@ impl Scenario for LayersSettings {
     const ABOUT: &'static str = "services that call each other and all retry";
     const EXAMPLES: &'static [&'static str] = &["layers --depth 3 -n 4"];
     const MEASURES: &'static [Quantity<Results>] = &[
-        Quantity::titled("amplification", "attempts per call", Unit::Times, |results| {
-            results.amplification.into()
+        ("amplification", Some("attempts per call"), Times, |all| all.amplification.into()),
+        ("worst", Some("at worst"), Times, |all| Value::Number(all.worst as f64)),
+        ("closed_form", Some("in theory"), Times, |all| {
+            Value::Number(all.closed_form.unwrap_or(f64::NAN))
         }),
-        Quantity::titled("worst", "at worst", Unit::Times, |results| {
-            Value::Number(results.worst as f64)
-        }),
-        Quantity::titled("closed_form", "in theory", Unit::Times, |results| {
-            Value::Number(results.closed_form.unwrap_or(f64::NAN))
-        }),
-        Quantity::titled("succeeded", "succeed", Unit::Share, |results| results.succeeded.into()),
-        Quantity::titled("time_ms", "time", Unit::Milliseconds, |results| results.time_ms.into()),
-        Quantity::titled("time_p99_ms", "99% within", Unit::Milliseconds, |results| {
-            results.time_p99_ms.into()
-        }),
+        ("succeeded", Some("succeed"), Unit::Share, |all| all.succeeded.into()),
+        ("time_ms", Some("time"), Milliseconds, |all| all.time_ms.into()),
+        ("time_p99_ms", Some("99% within"), Milliseconds, |all| all.time_p99_ms.into()),
     ];
     const CHANGES: &'static [Change<Comparison>] = &[
         ("amplification", |change| Some(change.amplification)),
@@ -79,7 +74,7 @@ impl Scenario for LayersSettings {
     fn title(&self) -> String {
         let bottom = match self.layers.errors {
             1.0 => "is down".into(),
-            errors => format!("fails {} of its attempts", amount(errors, 0.0, Unit::Share)),
+            errors => format!("fails {} of its attempts", amount(errors, Unit::Share)),
         };
         format!("{} layers that retry, over one that {bottom}", self.layers.depth)
     }
@@ -112,12 +107,12 @@ impl Scenario for LayersSettings {
         all.sentences(in_order, |results, policy| {
             let attempts = match results.amplification.mean {
                 1.0 => "one attempt".into(),
-                attempts => format!("{} attempts", amount(attempts, 0.0, Unit::Count)),
+                attempts => format!("{} attempts", amount(attempts, Unit::Count)),
             };
             format!(
                 "With {policy} {layers}, one call becomes {attempts} at the bottom ({} at worst); {} of the calls succeed.",
-                amount(results.worst as f64, 0.0, Unit::Count),
-                amount(results.succeeded.mean, 0.0, Unit::Share),
+                amount(results.worst as f64, Unit::Count),
+                amount(results.succeeded.mean, Unit::Share),
             )
         })
     }

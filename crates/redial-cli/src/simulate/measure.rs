@@ -25,16 +25,6 @@ pub(crate) enum Unit {
     Points,
 }
 
-impl Unit {
-    /// The unit of a difference.
-    fn of_differences(self) -> Self {
-        match self {
-            Self::Share => Self::Points,
-            other => other,
-        }
-    }
-}
-
 /// A quantity of a scenario: its key in JSON, its unit, and its title in tables, if they show it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measure {
@@ -44,6 +34,7 @@ pub(crate) struct Measure {
 }
 
 impl Measure {
+    #[cfg(test)]
     pub(crate) const fn new(key: &'static str, unit: Unit) -> Self {
         Self { key, unit, title: None }
     }
@@ -138,7 +129,7 @@ impl Value {
             Self::Share(Share { mean, low, high }) => {
                 estimated(Estimate { mean, ci95: 0.0, low, high }, unit)
             }
-            Self::Number(number) => amount(number, 0.0, unit),
+            Self::Number(number) => amount(number, unit),
             Self::Sometimes(estimate) => format!("if so, {}", estimated(estimate, unit)),
             Self::Never => "not seen".into(),
             Self::Missing => "–".into(),
@@ -180,32 +171,25 @@ impl Measured {
 
     /// The fields and their order are a promise.
     pub(crate) fn json(&self, policy: &Candidate) -> serde_json::Value {
-        let mut object = Map::new();
-        if let Some(name) = &policy.name {
-            object.insert("name".into(), json!(name));
-        }
-        object.insert("policy".into(), json!(policy.clause));
-        if let Some(variable) = policy.from {
-            object.insert("from".into(), json!(variable));
-        }
-        if let Some(clients) = self.clients {
-            object.insert("clients".into(), json!(clients));
-        }
-        object.insert("trials".into(), json!(self.trials));
-        match &self.values {
-            Ok(values) => {
-                object.extend(values.iter().flat_map(|(measure, value)| value.fields(measure.key)));
-            }
-            Err(cut) => drop(object.insert("cut".into(), json!(cut))),
-        }
-        if !self.against_first.is_empty() {
-            let change = |(measure, estimate): &(Measure, Estimate)| {
-                Value::Estimate(*estimate).fields(measure.key)
-            };
-            let changes: Map<_, _> = self.against_first.iter().flat_map(change).collect();
+        let fields = [
+            policy.name.as_ref().map(|name| ("name", json!(name))),
+            Some(("policy", json!(policy.clause))),
+            policy.from.map(|variable| ("from", json!(variable))),
+            self.clients.map(|clients| ("clients", json!(clients))),
+            Some(("trials", json!(self.trials))),
+            self.values.as_ref().err().map(|cut| ("cut", json!(cut))),
+        ];
+        let fields = fields.into_iter().flatten().map(|(key, value)| (key.to_owned(), value));
+        let mut object: Map<_, _> = fields.collect();
+        let values = self.values.iter().flatten();
+        object.extend(values.flat_map(|(measure, value)| value.fields(measure.key)));
+        let changes = self.against_first.iter();
+        let changes = changes.map(|(measure, change)| (measure.key, Value::Estimate(*change)));
+        let changes: Map<_, _> = changes.flat_map(|(key, change)| change.fields(key)).collect();
+        if !changes.is_empty() {
             object.insert("against_first".into(), changes.into());
         }
-        serde_json::Value::Object(object)
+        object.into()
     }
 }
 
@@ -246,16 +230,17 @@ pub(crate) fn changes(measured: &[Measured], measures: &[Measure]) -> Option<Tab
 
 /// A difference with its interval, also where the interval contains zero: `−0.18 ±0.29 points`.
 fn difference(change: Estimate, unit: Unit) -> String {
-    let unit = unit.of_differences();
+    let unit = if unit == Unit::Share { Unit::Points } else { unit };
     let Estimate { mean, low, high, .. } = change;
-    if !change.has_interval() && mean == 0.0 {
-        return "none seen ±?".into();
-    }
+    let words = match mean {
+        0.0 => "none seen".into(),
+        _ => format!("{}{}", sign(mean), amount(mean.abs(), unit)),
+    };
     if !change.has_interval() {
-        return format!("{}{} ±?", sign(mean), amount(mean.abs(), 0.0, unit));
+        return format!("{words} ±?");
     }
     if mean == 0.0 && low == high {
-        return "none seen".into();
+        return words;
     }
     if mean == 0.0 && (low + high).abs() < 1e-9 {
         return format!("none seen [±{} points]", percent(high));
@@ -264,12 +249,14 @@ fn difference(change: Estimate, unit: Unit) -> String {
     let is_same = |error: &f64| (mean.abs() > *error) == (low > 0.0 || high < 0.0);
     let is_possible = |error: &f64| unit != Unit::Points || mean.abs() + *error <= 1.0;
     match even(mean, low, high).filter(is_same).filter(is_possible) {
-        Some(error) => format!("{}{}", sign(mean), amount(mean.abs(), error, unit)),
+        Some(error) => format!("{}{}", sign(mean), with_error(mean.abs(), error, unit)),
         None => {
-            let Scaled { mean, low, high, unit, digit } = Scaled::new(mean, low, high, unit);
-            let number =
-                |value: f64| format!("{}{}", sign(value), number::rounded(value.abs(), digit));
-            format!("{}{unit} [{} to {}]", number(mean), number(low), number(high))
+            let (scale, unit) = scale(mean, unit);
+            let digit = digit(scale * mean, scale * (high - low) / 2.0);
+            let signed = |value: f64| {
+                format!("{}{}", sign(value), number::rounded(scale * value.abs(), digit))
+            };
+            format!("{}{unit} [{} to {}]", signed(mean), signed(low), signed(high))
         }
     }
 }
@@ -298,10 +285,10 @@ pub(crate) fn for_csv(
 fn estimated(estimate: Estimate, unit: Unit) -> String {
     let Estimate { mean, low, high, .. } = estimate;
     if !mean.is_finite() || low == high {
-        return amount(mean, 0.0, unit);
+        return amount(mean, unit);
     }
     if !estimate.has_interval() {
-        return format!("{} ±?", amount(mean, 0.0, unit));
+        return format!("{} ±?", amount(mean, unit));
     }
     // No measure is below zero.
     let low = low.max(0.0);
@@ -316,13 +303,14 @@ fn estimated(estimate: Estimate, unit: Unit) -> String {
         mean - error >= 0.0 && (unit != Unit::Share || mean > 1.0 || mean + error <= 1.0)
     };
     match even(mean, low, high).filter(is_possible) {
-        Some(error) => amount(mean, error, unit),
+        Some(error) => with_error(mean, error, unit),
         None => {
-            let Scaled { mean, low, high, unit, digit } = Scaled::new(mean, low, high, unit);
-            if unit == "s" && mean >= LONG {
-                return long(mean);
+            let (scale, unit) = scale(mean, unit);
+            if unit == "s" && scale * mean >= LONG {
+                return long(scale * mean);
             }
-            let number = |value: f64| number::rounded(value, digit);
+            let digit = digit(scale * mean, scale * (high - low) / 2.0);
+            let number = |value: f64| number::rounded(scale * value, digit);
             format!("{}{unit} [{}–{}{unit}]", number(mean), number(low), number(high))
         }
     }
@@ -340,29 +328,12 @@ fn even(mean: f64, low: f64, high: f64) -> Option<f64> {
     (2.0 * less >= more).then_some(more)
 }
 
-/// A mean and its interval in the unit in which they are printed.
-struct Scaled {
-    mean: f64,
-    low: f64,
-    high: f64,
-    unit: &'static str,
-    /// The value of the last digit that is printed.
-    digit: f64,
-}
-
-impl Scaled {
-    fn new(mean: f64, low: f64, high: f64, unit: Unit) -> Self {
-        let (scale, unit) = scale(mean, unit);
-        let (mean, low, high) = (mean * scale, low * scale, high * scale);
-        Self { mean, low, high, unit, digit: digit(mean, (high - low) / 2.0) }
-    }
-}
-
-/// Two significant digits of the error, and five of the mean at most.
+/// The value of the last digit that is printed: two digits of the error, and five of the mean at most.
 fn digit(mean: f64, error: f64) -> f64 {
     (error / 10.0).max(mean.abs() / 1e4)
 }
 
+/// What a value is multiplied by to be printed, and the sign of its unit.
 fn scale(mean: f64, unit: Unit) -> (f64, &'static str) {
     match unit {
         Unit::Count => (1.0, ""),
@@ -381,8 +352,13 @@ fn long(seconds: f64) -> String {
     human(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
+/// A value with its unit.
+pub(crate) fn amount(value: f64, unit: Unit) -> String {
+    with_error(value, 0.0, unit)
+}
+
 /// A value with its unit and its error, if it has one: `796 ±1.2`, `4.86s ±0.05s`, `12.5% ±0.4%`.
-pub(crate) fn amount(mean: f64, error: f64, unit: Unit) -> String {
+fn with_error(mean: f64, error: f64, unit: Unit) -> String {
     if !mean.is_finite() {
         return "–".into();
     }
@@ -409,7 +385,7 @@ mod tests {
 
     #[test]
     fn amounts_have_as_many_digits_as_are_sure() {
-        let words = |mean, error, unit| amount(mean, error, unit).replace('\u{2009}', " ");
+        let words = |mean, error, unit| with_error(mean, error, unit).replace('\u{2009}', " ");
         assert_eq!(words(796.123, 1.23, Unit::Count), "796.1 ±1.2");
         assert_eq!(words(63_261.0, 314.0, Unit::Milliseconds), "63.26s ±0.31s");
         assert_eq!(words(433.5, 7.7, Unit::Milliseconds), "433.5ms ±7.7ms");

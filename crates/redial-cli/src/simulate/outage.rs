@@ -9,22 +9,23 @@ use serde_json::{Value as Json, json};
 
 use super::budget::{BudgetFlags, needs};
 use super::candidate::Candidate;
+use super::measure::Unit::{PerSecond, Seconds, Times};
 use super::measure::{Unit, Value, amount};
 use super::scenario::{AllResults, Change, PolicyResults, Quantity, Scenario, Trials, set};
-use super::value::{self, Choice, Share};
+use super::value::{self, Choices, Share};
 use crate::chart::{Axis, Band, Chart, Figure, Level, Point, Scale, Series, Strip, Style};
 use crate::duration::human;
 use crate::output::Failure;
 
-const SERVICE: Choice<Service> = Choice(&[
+const SERVICE: Choices<Service> = &[
     ("exponential", Service::Exponential, "Exponentially distributed"),
     ("constant", Service::Constant, "All the same"),
-]);
+];
 
-const ARRIVALS: Choice<Arrivals> = Choice(&[
+const ARRIVALS: Choices<Arrivals> = &[
     ("poisson", Arrivals::Poisson, "At random, independently of each other"),
     ("regular", Arrivals::Regular, "At equal intervals"),
-]);
+];
 
 #[derive(Args)]
 pub(crate) struct OutageFlags {
@@ -53,10 +54,10 @@ pub(crate) struct OutageFlags {
     #[arg(long, value_name = "N")]
     queue: Option<u32>,
     /// how long requests take to serve [default: exponential]
-    #[arg(long, value_name = "HOW", value_parser = SERVICE)]
+    #[arg(long, value_name = "HOW", value_parser = value::choice(SERVICE))]
     service: Option<Service>,
     /// how calls arrive [default: poisson]
-    #[arg(long, value_name = "HOW", value_parser = ARRIVALS)]
+    #[arg(long, value_name = "HOW", value_parser = value::choice(ARRIVALS))]
     arrivals: Option<Arrivals>,
     /// the share of served requests that fail all the same [default: 0%]
     #[arg(long, value_name = "SHARE", value_parser = value::share)]
@@ -95,28 +96,18 @@ impl Scenario for OutageSettings {
         "outage --rate 280 --capacity 300 --after 15min --budget 5% -n 4 --assert 'recovers < 10min'",
     ];
     const MEASURES: &'static [Quantity<Results>] = &[
-        Quantity::titled("recovers", "recovers", Unit::Share, |results| {
-            Value::Share(results.recovers)
-        }),
-        Quantity::titled("recovery_s", "recovers after", Unit::Seconds, recovery),
-        Quantity::titled("amplification", "attempts per call", Unit::Times, |results| {
-            results.amplification.into()
-        }),
-        Quantity::titled("peak", "peak", Unit::Times, |results| results.peak.into()),
-        Quantity::titled("goodput", "calls succeed", Unit::Share, |results| results.goodput.into()),
-        Quantity::titled("gave_up", "give up", Unit::Share, |results| results.gave_up.into()),
-        Quantity::new("gave_up_during", Unit::Share, |results| results.gave_up_during.into()),
-        Quantity::new("gave_up_after", Unit::Share, |results| results.gave_up_after.into()),
-        Quantity::titled("late_load", "load at the end", Unit::PerSecond, |results| {
-            results.late_load.into()
-        }),
-        Quantity::titled("late_goodput", "of use", Unit::PerSecond, |results| {
-            results.late_goodput.into()
-        }),
-        Quantity::new("caught_p50_s", Unit::Seconds, |results| results.caught_p50_s.into()),
-        Quantity::titled("caught_p99_s", "99% of those caught", Unit::Seconds, |results| {
-            results.caught_p99_s.into()
-        }),
+        ("recovers", Some("recovers"), Unit::Share, |all| Value::Share(all.recovers)),
+        ("recovery_s", Some("recovers after"), Seconds, recovery),
+        ("amplification", Some("attempts per call"), Times, |all| all.amplification.into()),
+        ("peak", Some("peak"), Times, |all| all.peak.into()),
+        ("goodput", Some("calls succeed"), Unit::Share, |all| all.goodput.into()),
+        ("gave_up", Some("give up"), Unit::Share, |all| all.gave_up.into()),
+        ("gave_up_during", None, Unit::Share, |all| all.gave_up_during.into()),
+        ("gave_up_after", None, Unit::Share, |all| all.gave_up_after.into()),
+        ("late_load", Some("load at the end"), PerSecond, |all| all.late_load.into()),
+        ("late_goodput", Some("of use"), PerSecond, |all| all.late_goodput.into()),
+        ("caught_p50_s", None, Seconds, |all| all.caught_p50_s.into()),
+        ("caught_p99_s", Some("99% of those caught"), Seconds, |all| all.caught_p99_s.into()),
     ];
     const CHANGES: &'static [Change<Comparison>] = &[
         ("recovers", |change| Some(change.recovers)),
@@ -162,7 +153,7 @@ impl Scenario for OutageSettings {
     fn title(&self) -> String {
         let what = match self.outage.remaining {
             0.0 => "An outage".into(),
-            left => format!("A dip to {} of the capacity", amount(left, 0.0, Unit::Share)),
+            left => format!("A dip to {} of the capacity", amount(left, Unit::Share)),
         };
         format!(
             "{what} of {}, at {} calls per second and a capacity of {}",
@@ -184,8 +175,8 @@ impl Scenario for OutageSettings {
             "before_s": outage.before.as_secs_f64(),
             "after_s": outage.after.as_secs_f64(),
             "queue": outage.queue,
-            "service": SERVICE.word(outage.service),
-            "arrivals": ARRIVALS.word(outage.arrivals),
+            "service": value::word(SERVICE, outage.service),
+            "arrivals": value::word(ARRIVALS, outage.arrivals),
             "errors": outage.errors,
             "budget": budget.json(),
             "breaker": breaker.map(|(failures, recovery)| json!({
@@ -303,13 +294,13 @@ impl OutageSettings {
             let seconds = results.recovery_s.map_or(0.0, |estimate| estimate.mean);
             let when = match seconds {
                 0.0 => "at once".into(),
-                seconds => format!("{} after the outage", amount(seconds, 0.0, Unit::Seconds)),
+                seconds => format!("{} after the outage", amount(seconds, Unit::Seconds)),
             };
             let gave_up = results.gave_up.map_or(0.0, |estimate| estimate.mean);
             format!(
                 "With {policy} the service recovers {when}; {} of the calls give up, and the load peaks at {} times the usual.",
-                amount(gave_up, 0.0, Unit::Share),
-                amount(results.peak.mean, 0.0, Unit::Count),
+                amount(gave_up, Unit::Share),
+                amount(results.peak.mean, Unit::Count),
             )
         }
     }

@@ -1,4 +1,4 @@
-//! How far a long run is, and Ctrl-C, which ends it with what is known by then.
+//! The progress bar of a long run; and Ctrl-C, which ends it with the results so far.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -19,21 +19,15 @@ pub(crate) static WATCH: Watch = Watch::new();
 
 const TICK: Duration = Duration::from_millis(100);
 
-/// What is over sooner needs no bar.
+/// A shorter run has no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What became of work that was watched.
-pub(crate) struct Watched<T> {
-    pub(crate) result: T,
-    pub(crate) is_interrupted: bool,
-}
-
-/// Does work that takes so many trials.
+/// Does work that takes so many trials: its result, and whether Ctrl-C ended it.
 pub(crate) fn watched<T>(
     trials: u64,
     progress: Option<Progress>,
     work: impl FnOnce() -> T,
-) -> Watched<T> {
+) -> (T, bool) {
     let interrupted = Arc::new(AtomicBool::new(false));
     listen(&interrupted);
     let is_drawn = match progress {
@@ -51,10 +45,10 @@ pub(crate) fn watched<T>(
         drop(done);
         result
     });
-    Watched { result, is_interrupted: interrupted.load(Ordering::Relaxed) }
+    (result, interrupted.load(Ordering::Relaxed))
 }
 
-/// A first Ctrl-C is noted, a second one ends redial at once.
+/// The first SIGINT sets the flag, the second one ends redial at once.
 #[cfg(unix)]
 fn listen(interrupted: &Arc<AtomicBool>) {
     let _ = signal_hook::flag::register_conditional_default(SIGINT, interrupted.clone());
@@ -64,7 +58,7 @@ fn listen(interrupted: &Arc<AtomicBool>) {
 #[cfg(not(unix))]
 fn listen(_: &Arc<AtomicBool>) {}
 
-/// Ends redial as Ctrl-C would have, had it not been noted.
+/// Ends redial by SIGINT, as if it had not been caught.
 #[cfg(unix)]
 pub(crate) fn die_of_interrupt() {
     let _ = signal_hook::low_level::emulate_default_handler(SIGINT);

@@ -90,28 +90,9 @@ pub(crate) trait Scenario: Sized + 'static {
     }
 }
 
-/// A measure, and where it is in the results of a scenario.
-pub(crate) struct Quantity<R> {
-    measure: Measure,
-    of: fn(&R) -> Value,
-}
-
-impl<R> Quantity<R> {
-    /// One for JSON, CSV and assertions alone.
-    pub(crate) const fn new(key: &'static str, unit: Unit, of: fn(&R) -> Value) -> Self {
-        Self { measure: Measure::new(key, unit), of }
-    }
-
-    /// One that tables show under this title.
-    pub(crate) const fn titled(
-        key: &'static str,
-        title: &'static str,
-        unit: Unit,
-        of: fn(&R) -> Value,
-    ) -> Self {
-        Self { measure: Measure { key, unit, title: Some(title) }, of }
-    }
-}
+/// A measure: its key, its title where tables show it, its unit, and its value in the results of a
+/// scenario.
+pub(crate) type Quantity<R> = (&'static str, Option<&'static str>, Unit, fn(&R) -> Value);
 
 /// The key of a measure, and where its change is in the comparison of two policies.
 pub(crate) type Change<C> = (&'static str, fn(&C) -> Option<Estimate>);
@@ -180,15 +161,13 @@ pub(crate) fn run<S: Scenario>(
             let run = scenario.run(&candidate.policy)?;
             let results = run.results();
             let change = first.as_ref().and_then(|first| run.against(first));
-            let value =
-                |quantity: &Quantity<_>, results| (quantity.measure, (quantity.of)(results));
             measured.push(Measured {
                 policy,
                 short: candidate.short(policy),
                 clients,
                 trials: run.trials().len() as u32,
                 values: match &results {
-                    Ok(results) => Ok(S::MEASURES.iter().map(|one| value(one, results)).collect()),
+                    Ok(results) => Ok(values::<S>(results)),
                     Err(cut) => Err(cut.to_string()),
                 },
                 against_first: change.iter().flat_map(|change| changed::<S>(change)).collect(),
@@ -224,7 +203,12 @@ pub(crate) fn run<S: Scenario>(
 }
 
 pub(crate) fn measures<S: Scenario>() -> Vec<Measure> {
-    S::MEASURES.iter().map(|quantity| quantity.measure).collect()
+    S::MEASURES.iter().map(|&(key, title, unit, _)| Measure { key, title, unit }).collect()
+}
+
+fn values<S: Scenario>(results: &Results<S>) -> Vec<(Measure, Value)> {
+    let values = S::MEASURES.iter().map(|(.., value)| value(results));
+    measures::<S>().into_iter().zip(values).collect()
 }
 
 /// What a policy changes. A key that is no measure's would be missing: a test looks for it.

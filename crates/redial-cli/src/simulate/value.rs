@@ -1,48 +1,29 @@
 //! The values of a scenario's flags.
 
-use std::ffi::OsStr;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Arg, Command};
 
 use crate::duration;
 
-/// A flag whose value is one of a few words: the word, what it stands for, and its help.
-#[derive(Clone, Copy)]
-pub(crate) struct Choice<T: 'static>(pub(crate) &'static [(&'static str, T, &'static str)]);
+/// The words that a flag takes, what each stands for, and its help.
+pub(crate) type Choices<T> = &'static [(&'static str, T, &'static str)];
 
-impl<T: Copy + PartialEq> Choice<T> {
-    /// The word for a value.
-    pub(crate) fn word(&self, value: T) -> Option<&'static str> {
-        self.0.iter().find(|(_, other, _)| *other == value).map(|(word, ..)| *word)
-    }
-
-    fn words(&self) -> impl Iterator<Item = PossibleValue> + use<T> {
-        self.0.iter().map(|(word, _, help)| PossibleValue::new(*word).help(*help))
-    }
+/// A parser of one of these words.
+pub(crate) fn choice<T: Copy + Send + Sync>(all: Choices<T>) -> impl TypedValueParser<Value = T> {
+    let words = all.iter().map(|(word, _, help)| PossibleValue::new(*word).help(*help));
+    PossibleValuesParser::new(words).try_map(move |word| {
+        let choice = all.iter().find(|(other, ..)| *other == word);
+        choice.map(|(_, value, _)| *value).ok_or("this is not one of the values")
+    })
 }
 
-impl<T: Copy + PartialEq + Send + Sync> TypedValueParser for Choice<T> {
-    type Value = T;
-
-    fn parse_ref(
-        &self,
-        command: &Command,
-        flag: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<T, clap::Error> {
-        let word = PossibleValuesParser::new(self.words()).parse_ref(command, flag, value)?;
-        let meant = self.0.iter().find(|(other, ..)| *other == word).map(|(_, value, _)| *value);
-        meant.ok_or_else(|| clap::Error::new(clap::error::ErrorKind::InvalidValue))
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(self.words()))
-    }
+/// The word that stands for a value.
+pub(crate) fn word<T: PartialEq>(all: Choices<T>, value: T) -> Option<&'static str> {
+    all.iter().find(|(_, other, _)| *other == value).map(|(word, ..)| *word)
 }
 
-/// A part of a whole, from 0 to 1.
+/// From 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Share(pub(crate) f64);
 
@@ -50,18 +31,17 @@ pub(crate) struct Share(pub(crate) f64);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Clients(pub(crate) Vec<u32>);
 
-/// More crowds than these make neither a table nor a chart.
+/// More rows than anybody reads.
 const CROWDS_MAX: usize = 200;
 
 /// A range without a step has at most this many values.
 const POINTS: u32 = 20;
 
-/// A duration.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     duration::read(text).ok_or_else(|| format!("this is not a duration; {}", duration::EXPECTED))
 }
 
-/// A number; of what, and how large it may be, is for the scenario to say.
+/// A finite number. Its bounds are checked by the simulator.
 pub(crate) fn number(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
     number.ok_or_else(|| "this is not a number; use one such as 300 or 0.5".into())
@@ -108,7 +88,7 @@ fn range(from: &str, rest: &str) -> Result<impl Iterator<Item = u32>, String> {
     if step == 0 {
         return Err("a step of 0 goes nowhere; use 1 or more".into());
     }
-    // The last one is meant, whatever the step; one too many is enough to be told.
+    // The range includes its end, whatever the step. One crowd too many is enough for an error.
     let last = (!(to - from).is_multiple_of(step)).then_some(to);
     Ok((from..=to).step_by(step as usize).take(CROWDS_MAX + 1).chain(last))
 }

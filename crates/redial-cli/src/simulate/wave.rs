@@ -6,6 +6,7 @@ use clap::Args;
 use redial_sim::wave::{Comparison, Results, Timeline, Wave};
 use serde_json::{Value as Json, json};
 
+use super::measure::Unit::{Count, Seconds};
 use super::measure::{Measure, Unit, amount};
 use super::scenario::{AllResults, Change, PolicyResults, Quantity, Scenario, Trials, set};
 use super::value::{self, Clients};
@@ -43,22 +44,16 @@ impl Scenario for WaveSettings {
     const EXAMPLES: &'static [&'static str] =
         &["wave --clients 100000 --with 'retry: 5, delay: 1s, backoff: exponential, jitter: full'"];
     const MEASURES: &'static [Quantity<Results>] = &[
-        Quantity::titled("peak", "peak", Unit::Count, |results| results.peak.into()),
-        Quantity::titled("peak_share", "of the clients", Unit::Share, |results| {
-            results.peak_share.into()
-        }),
-        Quantity::titled("peak_at_s", "peak at", Unit::Seconds, |results| results.peak_at_s.into()),
-        Quantity::titled("retries", "retries each", Unit::Count, |results| results.retries.into()),
-        Quantity::titled("last_s", "last at", Unit::Seconds, |results| results.last_s.into()),
-        Quantity::titled("gave_up", "give up", Unit::Share, |results| results.gave_up.into()),
-        Quantity::new("still_trying", Unit::Share, |results| results.still_trying.into()),
-        Quantity::titled("back", "succeed", Unit::Share, |results| results.back.into()),
-        Quantity::titled("back_p50_s", "half of them by", Unit::Seconds, |results| {
-            results.back_p50_s.into()
-        }),
-        Quantity::titled("back_p99_s", "99% by", Unit::Seconds, |results| {
-            results.back_p99_s.into()
-        }),
+        ("peak", Some("peak"), Count, |all| all.peak.into()),
+        ("peak_share", Some("of the clients"), Unit::Share, |all| all.peak_share.into()),
+        ("peak_at_s", Some("peak at"), Seconds, |all| all.peak_at_s.into()),
+        ("retries", Some("retries each"), Count, |all| all.retries.into()),
+        ("last_s", Some("last at"), Seconds, |all| all.last_s.into()),
+        ("gave_up", Some("give up"), Unit::Share, |all| all.gave_up.into()),
+        ("still_trying", None, Unit::Share, |all| all.still_trying.into()),
+        ("back", Some("succeed"), Unit::Share, |all| all.back.into()),
+        ("back_p50_s", Some("half of them by"), Seconds, |all| all.back_p50_s.into()),
+        ("back_p99_s", Some("99% by"), Seconds, |all| all.back_p99_s.into()),
     ];
     const CHANGES: &'static [Change<Comparison>] = &[
         ("peak", |change| Some(change.peak)),
@@ -83,7 +78,7 @@ impl Scenario for WaveSettings {
     }
 
     fn title(&self) -> String {
-        let clients = amount(self.wave.clients.into(), 0.0, Unit::Count);
+        let clients = amount(self.wave.clients.into(), Unit::Count);
         match self.wave.down.map(human) {
             None => format!("{clients} clients fail at once, and the service stays down"),
             Some(down) => {
@@ -165,9 +160,9 @@ impl WaveSettings {
             return format!("With {name} nobody comes back.");
         }
         let window = human(self.wave.window);
-        let clients = amount(self.wave.clients.into(), 0.0, Unit::Count);
-        let peak = amount(results.peak.mean, 0.0, Unit::Count);
-        let share = amount(results.peak_share.mean, 0.0, Unit::Share);
+        let clients = amount(self.wave.clients.into(), Unit::Count);
+        let peak = amount(results.peak.mean, Unit::Count);
+        let share = amount(results.peak_share.mean, Unit::Share);
         // Within a long window a client comes back more than once.
         let what = if results.peak_share.mean > 1.0 { "retries of" } else { "of" };
         let end = self.wave.down.map(|_| in_the_end(results)).unwrap_or_default();
@@ -192,7 +187,7 @@ fn in_the_end(results: &Results) -> String {
     let Some(last) = &results.back_last_s else {
         return " Nobody succeeds in the end.".into();
     };
-    let share = amount(results.back.mean, 0.0, Unit::Share);
-    let last = amount(last.mean, 0.0, Unit::Seconds);
+    let share = amount(results.back.mean, Unit::Share);
+    let last = amount(last.mean, Unit::Seconds);
     format!(" {share} succeed in the end, the last after {last}.")
 }

@@ -72,7 +72,6 @@ pub(crate) struct Series {
     pub name: String,
     /// In the order in which they are joined; [`Point::GAP`] is between two trials.
     pub points: Vec<Point>,
-    /// How they are drawn.
     pub style: Style,
 }
 
@@ -93,37 +92,27 @@ impl Series {
 /// A line across the chart, such as a capacity.
 #[derive(Clone, Debug)]
 pub(crate) struct Level {
-    /// Where on the vertical axis.
     pub value: f64,
-    /// What it is.
     pub label: String,
 }
 
 /// A shaded stretch of the horizontal axis, such as an outage.
 #[derive(Clone, Debug)]
 pub(crate) struct Band {
-    /// Where it begins.
     pub from: f64,
-    /// Where it ends.
     pub to: f64,
-    /// What it is.
     pub label: String,
 }
 
 /// Series between two axes.
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {
-    /// What it shows.
     pub title: String,
-    /// From left to right.
     pub x: Axis,
-    /// From the bottom up.
     pub y: Axis,
-    /// Any number of them; beyond eight, colours come again with other marks.
+    /// Beyond eight, colours come again with other marks.
     pub series: Vec<Series>,
-    /// Lines across.
     pub levels: Vec<Level>,
-    /// Shaded stretches.
     pub bands: Vec<Band>,
 }
 
@@ -171,13 +160,12 @@ pub(crate) fn fitting_scale(values: impl Iterator<Item = f64>) -> Scale {
 /// Amounts over time, a row for each policy; the darker a cell, the more.
 #[derive(Clone, Debug)]
 pub(crate) struct Strip {
-    /// What it shows.
     pub title: String,
-    /// The time. A strip is always drawn evenly.
+    /// The time; its scale is always linear.
     pub x: Axis,
-    /// Where the first cell begins.
+    /// Where the first cell begins, in seconds.
     pub start: f64,
-    /// How long each cell is.
+    /// How long each cell is, in seconds.
     pub bin: f64,
     /// Names and amounts.
     pub rows: Vec<(String, Vec<f64>)>,
@@ -188,14 +176,11 @@ pub(crate) struct Strip {
 /// Something to look at.
 #[derive(Clone, Debug)]
 pub(crate) enum Figure {
-    /// Series between two axes.
     Chart(Chart),
-    /// Amounts over time.
     Strip(Strip),
 }
 
 impl Figure {
-    /// What it shows.
     pub(super) fn title(&self) -> &str {
         match self {
             Self::Chart(chart) => &chart.title,

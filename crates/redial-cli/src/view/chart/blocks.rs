@@ -34,7 +34,7 @@ pub(super) fn strip(strip: &Strip, width: usize) -> String {
     };
     [
         heading,
-        line(&cells.words(&strip.unit), width),
+        line(&cells.words(strip), width),
         strip.rows.iter().map(row).collect(),
         scale(&cells.range, cells.count * wide, gutter + 1, &strip.x.label),
         meaning(&shades, width),

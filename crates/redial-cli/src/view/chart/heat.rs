@@ -5,7 +5,7 @@ use crate::view::axis::{Range, exponent, round_below};
 use crate::view::number::plain;
 
 /// Amounts from which on a cell is a shade darker: round numbers, each about twice the one before,
-/// because a storm is many times what there is in its calm.
+/// or more where the range is wide: a storm is many times what there is in its calm.
 pub(super) struct Shades {
     pub(super) bounds: Vec<f64>,
     /// Whether there are amounts below the first of them.
@@ -25,8 +25,9 @@ impl Shades {
             return Self { bounds: vec![], open: false };
         }
         let further = |bound: &f64| (*bound > least).then(|| round_before(*bound));
-        let downwards = std::iter::successors(Some(round_below(greatest)), further);
-        let mut bounds: Vec<f64> = downwards.take(Self::MOST).collect();
+        let downwards = || std::iter::successors(Some(round_below(greatest)), further);
+        let every = downwards().count().div_ceil(Self::MOST);
+        let mut bounds: Vec<f64> = downwards().step_by(every).collect();
         bounds.reverse();
         Self { open: bounds.first().is_some_and(|first| least < *first), bounds }
     }
@@ -89,11 +90,14 @@ impl Cells {
         amounts.chunks(self.merged).map(move |some| some.iter().map(drawable).fold(0.0, f64::max))
     }
 
-    /// What is counted, and how cells were made one.
-    pub(super) fn words(&self, unit: &str) -> String {
+    /// What is counted, and the time that is one cell where that is longer than the strip's.
+    pub(super) fn words(&self, strip: &Strip) -> String {
         match self.merged {
-            1 => unit.into(),
-            merged => format!("{unit} (the most of every {merged})"),
+            1 => strip.unit.clone(),
+            merged => {
+                let seconds = plain(strip.bin * merged as f64);
+                format!("{} (the most of every {seconds} s)", strip.unit)
+            }
         }
     }
 }

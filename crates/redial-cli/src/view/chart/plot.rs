@@ -61,17 +61,13 @@ impl Frame {
         Some(Self { x, y, area, inset, x_ticks, y_ticks, names_beside: names.is_some() })
     }
 
-    fn x(&self, position: f64) -> f64 {
-        self.area.x(position)
-    }
-
     fn y(&self, position: f64) -> f64 {
         let low = self.area.bottom - self.inset;
         low - position * (low - self.area.top)
     }
 
     pub(super) fn at(&self, point: &Point) -> Option<(f64, f64)> {
-        Some((self.x(self.x.position(point.x)?), self.y(self.y.position(point.y)?)))
+        Some((self.area.x(self.x.position(point.x)?), self.y(self.y.position(point.y)?)))
     }
 }
 
@@ -118,7 +114,7 @@ impl<'c> Plot<'c> {
     pub(super) fn stretch(&self, band: &Band) -> Option<(f64, f64)> {
         let (from, to) = (band.from.min(band.to), band.from.max(band.to));
         let (from, to) = (self.frame.x.position(from)?, self.frame.x.position(to)?);
-        (from < to).then(|| (self.frame.x(from), self.frame.x(to)))
+        (from < to).then(|| (self.frame.area.x(from), self.frame.area.x(to)))
     }
 
     fn grid(&mut self) {
@@ -253,8 +249,11 @@ impl<'c> Plot<'c> {
                 Some(format!("{}: {}", series.name, between(low, high)))
             });
             let lines: Vec<_> = std::iter::once(x).chain(values).collect();
-            let area =
-                Area { left: self.frame.x(left), right: self.frame.x(right), ..self.frame.area };
+            let area = Area {
+                left: self.frame.area.x(left),
+                right: self.frame.area.x(right),
+                ..self.frame.area
+            };
             self.canvas.under(area, &lines);
         }
     }

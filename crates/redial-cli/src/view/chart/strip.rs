@@ -51,7 +51,7 @@ impl Rows {
 
     fn legend(&self, strip: &Strip, canvas: &mut Canvas) {
         const SIGN: f64 = 14.0;
-        canvas.words("muted", &self.cells.words(&strip.unit));
+        canvas.words("muted", &self.cells.words(strip));
         canvas.y += 4.0;
         let mut x = MARGIN;
         for (index, words) in self.shades.words().iter().enumerate() {

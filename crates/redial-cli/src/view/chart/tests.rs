@@ -18,27 +18,27 @@ impl Figure {
     }
 }
 
-fn axis(label: &str, scale: Scale) -> Axis {
-    Axis { label: label.into(), scale }
-}
-
-fn point((x, y): (f64, f64)) -> Point {
-    Point::new(x, y)
-}
-
 fn series(name: &str, style: Style, points: &[(f64, f64)]) -> Series {
-    let points = points.iter().copied().map(point).collect();
+    let points = points.iter().map(|(x, y)| Point::new(*x, *y)).collect();
     Series { name: name.into(), points, style }
 }
 
 fn chart(scale: Scale, series: Vec<Series>) -> Chart {
-    Chart {
-        title: "A title".into(),
-        x: axis("clients", Scale::Linear),
-        y: axis("calls", scale),
-        series,
-        levels: vec![],
-        bands: vec![],
+    titled("A title", "clients", ("calls", scale), series)
+}
+
+fn titled(title: &str, x: &str, (y, scale): (&str, Scale), series: Vec<Series>) -> Chart {
+    Chart::new(title, Axis::new(x, Scale::Linear), Axis::new(y, scale), series)
+}
+
+fn strip(rows: &[(&str, &[f64])]) -> Strip {
+    Strip {
+        title: "Arrivals".into(),
+        x: Axis::new("time, s", Scale::Linear),
+        start: 0.0,
+        bin: 1.0,
+        rows: rows.iter().map(|(name, amounts)| ((*name).into(), amounts.to_vec())).collect(),
+        unit: "calls per second".into(),
     }
 }
 

@@ -91,24 +91,27 @@ fn escaped(page: &str) -> String {
 const DARK: &str = "0";
 const LIGHT: &str = "1";
 
-#[test]
-fn in_the_light_on_a_screen() {
-    let Some(measured) = measured(&samples::page().html(), 900, LIGHT) else { return };
+fn check(page: &str, width: usize, scheme: &str, colours: [&str; 2], pictures: &str) {
+    let Some(measured) = measured(page, width, scheme) else { return };
+    let [background, first] = colours.map(|colour| format!("rgb({colour})"));
     assert_eq!(
         measured,
-        "background rgb(255, 255, 255)\nfirst colour rgb(0, 114, 178)\noverflow 0\nloaded 0\n\
-         pictures wide wide wide wide wide wide wide"
+        format!(
+            "background {background}\nfirst colour {first}\noverflow 0\nloaded 0\npictures {pictures}"
+        )
     );
 }
 
 #[test]
+fn in_the_light_on_a_screen() {
+    let pictures = "wide wide wide wide wide wide wide";
+    check(&samples::page().html(), 900, LIGHT, ["255, 255, 255", "0, 114, 178"], pictures);
+}
+
+#[test]
 fn in_the_dark_on_a_phone() {
-    let Some(measured) = measured(&samples::page().html(), 390, DARK) else { return };
-    assert_eq!(
-        measured,
-        "background rgb(13, 17, 23)\nfirst colour rgb(61, 157, 219)\noverflow 0\nloaded 0\n\
-         pictures narrow narrow narrow narrow narrow narrow narrow"
-    );
+    let pictures = "narrow narrow narrow narrow narrow narrow narrow";
+    check(&samples::page().html(), 390, DARK, ["13, 17, 23", "61, 157, 219"], pictures);
 }
 
 #[test]
@@ -123,12 +126,7 @@ fn a_plan_on_a_phone() {
     let short = plan("attempts: 5, delay: 1s, backoff: exponential, jitter: full, within: 5s");
     let long = plan("attempts: 90, delay: 18446744073709551615ns, jitter: full");
     for plans in [&[short.clone()][..], &[short, long]] {
-        let Some(measured) = measured(&plan::html(plans), 390, LIGHT) else { return };
-        assert_eq!(
-            measured,
-            "background rgb(255, 255, 255)\nfirst colour rgb(0, 114, 178)\noverflow 0\nloaded 0\n\
-             pictures narrow"
-        );
+        check(&plan::html(plans), 390, LIGHT, ["255, 255, 255", "0, 114, 178"], "narrow");
     }
 }
 

@@ -61,7 +61,9 @@ fn a_policy_that_another_dwarfs_has_a_logarithmic_axis() {
     let scale = |greatest: [f64; 2], least: f64| {
         let line = |y| series("policy", Style::Line, &[(0.0, least), (1.0, y)]);
         let series = greatest.map(line).to_vec();
-        Chart::with_fitting_scale("Calls", axis("clients", Scale::Linear), "calls", series).y.scale
+        Chart::with_fitting_scale("Calls", Axis::new("clients", Scale::Linear), "calls", series)
+            .y
+            .scale
     };
     assert_eq!(scale([10.0, 90.0], 1.0), Scale::Linear);
     assert_eq!(scale([10.0, 110.0], 1.0), Scale::Logarithmic);
@@ -237,17 +239,6 @@ fn no_two_series_look_alike() {
     looks.sort_unstable();
     looks.dedup();
     assert_eq!(looks.len(), 2 * COUNT);
-}
-
-fn strip(rows: &[(&str, &[f64])]) -> Strip {
-    Strip {
-        title: "Arrivals".into(),
-        x: axis("time, s", Scale::Linear),
-        start: 0.0,
-        bin: 1.0,
-        rows: rows.iter().map(|(name, amounts)| ((*name).into(), amounts.to_vec())).collect(),
-        unit: "calls per second".into(),
-    }
 }
 
 #[test]

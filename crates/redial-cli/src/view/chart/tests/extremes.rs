@@ -107,15 +107,8 @@ fn all_numbers_at_once_and_none_at_all() {
 fn strips_of_any_numbers_are_drawn_or_left_out() {
     for start in NUMBERS {
         for bin in NUMBERS {
-            let rows = vec![("all".into(), NUMBERS.to_vec()), ("none".into(), vec![])];
-            check(&Figure::Strip(Strip {
-                title: "Strip".into(),
-                x: axis("time, s", Scale::Linear),
-                start,
-                bin,
-                rows,
-                unit: "calls".into(),
-            }));
+            let rows: [(&str, &[f64]); 2] = [("all", &NUMBERS), ("none", &[])];
+            check(&Figure::Strip(Strip { start, bin, ..strip(&rows) }));
         }
     }
 }
@@ -130,14 +123,10 @@ pub(super) fn hostile() -> Vec<Figure> {
     lines.bands.push(Band { from: 2.0, to: 4.0, label: HOSTILE.into() });
     lines.series.iter_mut().for_each(|series| series.name = HOSTILE.into());
     lines.series.push(series(HOSTILE, Style::Dots, &[(5.0, 5.0)]));
-    let strip = Strip {
-        title: HOSTILE.into(),
-        x: axis(HOSTILE, Scale::Linear),
-        start: 0.0,
-        bin: 1.0,
-        rows: vec![(HOSTILE.into(), vec![1.0, 2.0]), ("short".into(), vec![3.0])],
-        unit: HOSTILE.into(),
-    };
+    let mut strip = strip(&[(HOSTILE, &[1.0, 2.0]), ("short", &[3.0])]);
+    strip.title = HOSTILE.into();
+    strip.x.label = HOSTILE.into();
+    strip.unit = HOSTILE.into();
     vec![Figure::Chart(lines), Figure::Strip(strip)]
 }
 

@@ -1,8 +1,9 @@
 //! Figures as the verbs draw them, with numbers of the size that they have.
 
-use super::extremes::hostile;
-use super::{Band, Chart, Figure, Level, Point, Scale, Series, Strip, Style, axis, series};
-use crate::chart::{Table, svg_of};
+use super::{
+    Band, Chart, Figure, Level, Point, Scale, Series, Strip, Style, series, strip, titled,
+};
+use crate::chart::Table;
 use crate::view::page::Page;
 
 /// The five of the AWS study, by how much work they make of a contention of many.
@@ -33,26 +34,18 @@ fn contention(value: impl Fn(f64, (&str, f64, f64)) -> f64, error: f64) -> Vec<S
 }
 
 pub(super) fn calls(scale: Scale) -> Figure {
-    Figure::Chart(Chart {
-        title: "Calls until all clients are done".into(),
-        x: axis("clients that contend", Scale::Linear),
-        y: axis("calls", scale),
-        series: contention(|x, (_, work, _)| x + work * x * x * (1.0 + x / 4000.0), 0.04),
-        levels: vec![],
-        bands: vec![],
-    })
+    let series = contention(|x, (_, work, _)| x + work * x * x * (1.0 + x / 4000.0), 0.04);
+    let title = "Calls until all clients are done";
+    Figure::Chart(titled(title, "clients that contend", ("calls", scale), series))
 }
 
 fn probability() -> Figure {
     let commits = |x: f64, (_, work, _): (&str, f64, f64)| 1.0 / (1.0 + (x * work / 18.0).powi(3));
-    Figure::Chart(Chart {
-        title: "Clients that commit within a second".into(),
-        x: axis("clients that contend", Scale::Linear),
-        y: axis("share of the clients", Scale::Linear),
-        series: contention(commits, 0.03),
-        levels: vec![Level { value: 0.99, label: "asked for: 0.99".into() }],
-        bands: vec![],
-    })
+    let (title, y) = ("Clients that commit within a second", "share of the clients");
+    let series = contention(commits, 0.03);
+    let levels = vec![Level { value: 0.99, label: "asked for: 0.99".into() }];
+    let chart = titled(title, "clients that contend", (y, Scale::Linear), series);
+    Figure::Chart(Chart { levels, ..chart })
 }
 
 fn load(seconds: f64, strength: f64, index: usize) -> f64 {
@@ -76,39 +69,28 @@ pub(super) fn outage(steps: usize) -> Figure {
         });
         Series { name: name.into(), points: points.collect(), style: Style::Steps }
     });
-    Figure::Chart(Chart {
-        title: "Load through an outage of ten seconds".into(),
-        x: axis("time, s", Scale::Linear),
-        y: axis("requests per second", Scale::Linear),
-        series: series.collect(),
-        levels: vec![Level { value: 300.0, label: "capacity 300/s".into() }],
-        bands: vec![Band { from: 10.0, to: 20.0, label: "outage".into() }],
-    })
+    let (title, y) = ("Load through an outage of ten seconds", "requests per second");
+    let levels = vec![Level { value: 300.0, label: "capacity 300/s".into() }];
+    let bands = vec![Band { from: 10.0, to: 20.0, label: "outage".into() }];
+    let chart = titled(title, "time, s", (y, Scale::Linear), series.collect());
+    Figure::Chart(Chart { levels, bands, ..chart })
 }
 
 pub(super) fn pareto() -> Figure {
-    let dot = |name: &str, x: f64, y: f64| series(name, Style::Dots, &[(x, y)]);
-    let front: Vec<(f64, f64)> = (0..24)
-        .map(|i| {
-            let work = 1.9 + f64::from(i) * 0.25;
-            (work, 600.0 + 2600.0 / (work - 1.2))
-        })
-        .collect();
-    Figure::Chart(Chart {
-        title: "What less work costs in time".into(),
-        x: axis("calls per client", Scale::Linear),
-        y: axis("time until the last is done, ms", Scale::Linear),
-        series: vec![
-            series("best found", Style::Dots, &front),
-            dot("yours", 5.4, 2600.0),
-            dot("full jitter", 3.1, 2050.0),
-            dot("equal jitter", 3.3, 2150.0),
-            dot("decorrelated", 3.2, 2110.0),
-            dot("exponential", 7.2, 4100.0),
-        ],
-        levels: vec![],
-        bands: vec![],
-    })
+    let work = |i: u32| 1.9 + f64::from(i) * 0.25;
+    let front: Vec<(f64, f64)> =
+        (0..24).map(work).map(|work| (work, 600.0 + 2600.0 / (work - 1.2))).collect();
+    let dots = [
+        ("yours", 5.4, 2600.0),
+        ("full jitter", 3.1, 2050.0),
+        ("equal jitter", 3.3, 2150.0),
+        ("decorrelated", 3.2, 2110.0),
+        ("exponential", 7.2, 4100.0),
+    ];
+    let dots = dots.map(|(name, x, y)| series(name, Style::Dots, &[(x, y)]));
+    let all = std::iter::once(series("best found", Style::Dots, &front)).chain(dots).collect();
+    let (title, y) = ("What less work costs in time", "time until the last is done, ms");
+    Figure::Chart(titled(title, "calls per client", (y, Scale::Linear), all))
 }
 
 fn arrivals(bins: usize) -> Figure {
@@ -121,14 +103,8 @@ fn arrivals(bins: usize) -> Figure {
         };
         (name.to_owned(), (0..bins).map(amount).collect())
     };
-    Figure::Strip(Strip {
-        title: "When the calls arrive".into(),
-        x: axis("time since the first call, ms", Scale::Linear),
-        start: 0.0,
-        bin: 3000.0 / bins as f64,
-        rows: [("exponential", 0.9), ("equal jitter", 0.6), ("full jitter", 0.4)].map(row).into(),
-        unit: "calls in 10 ms".into(),
-    })
+    let rows = [("exponential", 0.9), ("equal jitter", 0.6), ("full jitter", 0.4)].map(row).into();
+    Figure::Strip(Strip { bin: 3.0 / bins as f64, rows, ..strip(&[]) })
 }
 
 pub(super) fn figures() -> Vec<Figure> {
@@ -191,32 +167,11 @@ fn many() -> Figure {
         let points: Vec<(f64, f64)> = (0..30).map(f64::from).map(|x| (x, height(x))).collect();
         series(&clause(index), Style::Line, &points)
     };
-    Figure::Chart(Chart {
-        title: "Ten policies".into(),
-        x: axis("clients", Scale::Linear),
-        y: axis("calls", Scale::Linear),
-        series: (0..10).map(curve).collect(),
-        levels: vec![
-            Level { value: 100.0, label: "capacity 100/s".into() },
-            Level { value: 104.0, label: "limit 104/s".into() },
-        ],
-        bands: vec![],
-    })
-}
-
-/// For the eyes: `CHARTS=folder cargo test -p redial-cli chart -- --ignored`.
-#[test]
-#[ignore = "writes files to look at"]
-fn samples_to_look_at() {
-    let folder =
-        std::path::PathBuf::from(std::env::var_os("CHARTS").expect("CHARTS names a folder"));
-    std::fs::create_dir_all(&folder).unwrap();
-    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
-    write("page.html", &page().html());
-    write("all.svg", &svg_of(&figures()));
-    let text = |width| figures().iter().map(|f| f.terminal(width) + "\n").collect::<String>();
-    let hostile = Page { figures: hostile(), ..page() };
-    write("hostile.html", &hostile.html());
-    write("wide.txt", &text(100));
-    write("narrow.txt", &text(40));
+    let levels = vec![
+        Level { value: 100.0, label: "capacity 100/s".into() },
+        Level { value: 104.0, label: "limit 104/s".into() },
+    ];
+    let series = (0..10).map(curve).collect();
+    let chart = titled("Ten policies", "clients", ("calls", Scale::Linear), series);
+    Figure::Chart(Chart { levels, ..chart })
 }

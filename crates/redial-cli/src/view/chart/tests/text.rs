@@ -41,19 +41,11 @@ A steep   B middling   C flat
 
 #[test]
 fn a_strip_in_a_terminal() {
-    let strip = Strip {
-        title: "When the calls arrive".into(),
-        x: axis("time, s", Scale::Linear),
-        start: 0.0,
-        bin: 1.0,
-        rows: vec![
-            ("fixed".into(), (0..20).map(|i| if i % 5 == 0 { 200.0 } else { 0.0 }).collect()),
-            ("full jitter".into(), (0..20).map(f64::from).rev().collect()),
-        ],
-        unit: "calls per second".into(),
-    };
+    let fixed: Vec<f64> = (0..20).map(|i| if i % 5 == 0 { 200.0 } else { 0.0 }).collect();
+    let jittered: Vec<f64> = (0..20).map(f64::from).rev().collect();
+    let strip = strip(&[("fixed", &fixed), ("full jitter", &jittered)]);
     let expected = "\
-When the calls arrive
+Arrivals
 calls per second
 fixed       │██        ██        ██        ██        │
 full jitter │▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▃▃▃▃▃▃▃▃▃▃▂▂▂▂▂▂▁▁  │
