@@ -1,6 +1,9 @@
 //! `redial simulate` and `redial tune` as scripts and people use them.
 
 mod assertions;
+#[cfg(target_os = "linux")]
+mod browser;
+mod colours;
 mod edges;
 mod files;
 mod help;

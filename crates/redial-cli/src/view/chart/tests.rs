@@ -1,8 +1,5 @@
 //! Figures in, pictures and text out.
 
-#[cfg(target_os = "linux")]
-mod browser;
-mod colours;
 mod drawing;
 mod extremes;
 mod picture;

@@ -1,14 +1,10 @@
-//! The page as a browser shows it: in the light, in the dark, on a phone, on paper, and without a
+//! Pages as a browser shows them: in the light, in the dark, on a phone, on paper, and without a
 //! network.
 
 use std::path::Path;
 use std::process::Command;
 
-use redial_policy::Plan;
-
-use super::samples;
-use crate::text::escape;
-use crate::view::plan::{self, Planned};
+use super::{redial, stderr, stdout};
 
 /// What a browser writes to its standard output. Where none is installed the test is left out, and says
 /// so; in CI, which installs Chromium, that is a failure.
@@ -44,7 +40,7 @@ onload = () => {
   const found = [];
   const say = (...words) => found.push(words.join(" "));
   say("background", view.getComputedStyle(page.body).backgroundColor);
-  say("first colour", view.getComputedStyle(page.querySelector(".mark, .mean")).fill);
+  say("first colour", view.getComputedStyle(page.querySelector(".series .mark, .mean")).fill);
   say("overflow", page.documentElement.scrollWidth - page.documentElement.clientWidth);
   say("loaded", view.performance.getEntriesByType("resource").length);
   const pictures = [...page.querySelectorAll("svg")].filter(svg => svg.getBoundingClientRect().width);
@@ -83,9 +79,32 @@ fn measured(page: &str, width: usize, scheme: &str) -> Option<String> {
     found.split("]]").next().map(str::to_owned)
 }
 
-/// As an attribute has it, line by line.
+/// As an attribute has it.
 fn escaped(page: &str) -> String {
-    page.lines().map(|line| escape(line) + "\n").collect()
+    page.replace('&', "&amp;").replace('"', "&quot;")
+}
+
+/// The page that this line writes.
+fn page(line: &str) -> String {
+    let output = redial(&format!("{line} --html -"));
+    assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
+    stdout(&output).to_owned()
+}
+
+/// Steps, a strip and dots, and a table that is wider than a phone.
+fn outage() -> String {
+    page(
+        "simulate outage --rate 280 --capacity 300 --trials 3 --with 'retry: 1' --with 'attempts: 1' \
+         --with 'retry: 5, delay: 1s, backoff: exponential, max_delay: 30s, jitter: full'",
+    )
+}
+
+/// Lines of so many policies. A table of many scrolls, on a screen.
+fn contention(policies: u32) -> String {
+    let policies =
+        (1..=policies).map(|delay| format!(" --with 'retry: 3, delay: {delay}0ms, jitter: full'"));
+    let policies: String = policies.collect();
+    page(&format!("simulate contention --clients 2,5,10,20 --trials 20{policies}"))
 }
 
 const DARK: &str = "0";
@@ -104,39 +123,37 @@ fn check(page: &str, width: usize, scheme: &str, colours: [&str; 2], pictures: &
 
 #[test]
 fn in_the_light_on_a_screen() {
-    let pictures = "wide wide wide wide wide wide wide";
-    check(&samples::page().html(), 900, LIGHT, ["255, 255, 255", "0, 114, 178"], pictures);
+    let colours = ["255, 255, 255", "0, 114, 178"];
+    for page in [outage(), contention(3)] {
+        check(&page, 900, LIGHT, colours, "wide wide wide wide");
+    }
 }
 
 #[test]
 fn in_the_dark_on_a_phone() {
-    let pictures = "narrow narrow narrow narrow narrow narrow narrow";
-    check(&samples::page().html(), 390, DARK, ["13, 17, 23", "61, 157, 219"], pictures);
+    let colours = ["13, 17, 23", "61, 157, 219"];
+    for page in [outage(), contention(10)] {
+        check(&page, 390, DARK, colours, "narrow narrow narrow narrow");
+    }
 }
 
 #[test]
 fn a_plan_on_a_phone() {
-    let plan = |clause: &str| Planned {
-        name: Some("map.agent_template[0].retry_config".into()),
-        from: None,
-        plan: Plan::new(clause.parse().unwrap()).seed(42),
-        show: None,
-        diagnostics: vec![],
-    };
-    let short = plan("attempts: 5, delay: 1s, backoff: exponential, jitter: full, within: 5s");
-    let long = plan("attempts: 90, delay: 18446744073709551615ns, jitter: full");
-    for plans in [&[short.clone()][..], &[short, long]] {
-        check(&plan::html(plans), 390, LIGHT, ["255, 255, 255", "0, 114, 178"], "narrow");
+    let short = "--with 'attempts: 5, delay: 1s, backoff: exponential, jitter: full, within: 5s'";
+    let long = "--with 'attempts: 90, delay: 18446744073709551615ns, jitter: full'";
+    for policies in [short.to_owned(), format!("{short} {long}")] {
+        let page = page(&format!("plan --seed 42 {policies}"));
+        check(&page, 390, LIGHT, ["255, 255, 255", "0, 114, 178"], "narrow");
     }
 }
 
 #[test]
 fn on_paper() {
     let folder = tempfile::tempdir().unwrap();
-    let (page, paper) = (folder.path().join("page.html"), folder.path().join("page.pdf"));
-    std::fs::write(&page, samples::page().html()).unwrap();
+    let (path, paper) = (folder.path().join("page.html"), folder.path().join("page.pdf"));
+    std::fs::write(&path, outage()).unwrap();
     let print = format!("--print-to-pdf={}", paper.display());
-    if browse(folder.path(), &[&print, page.to_str().unwrap()]).is_none() {
+    if browse(folder.path(), &[&print, path.to_str().unwrap()]).is_none() {
         return;
     }
     let paper = std::fs::read(paper).unwrap();

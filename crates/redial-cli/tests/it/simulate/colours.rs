@@ -1,6 +1,6 @@
 //! Colours that stand out from the paper and from each other, for all eyes.
 
-use crate::view::svg::{COUNT, STYLE};
+use super::{simulate, stdout};
 
 /// Red, green and blue as amounts of light, or lightness and the two axes of CIELAB.
 type Colour = [f64; 3];
@@ -8,10 +8,11 @@ type Matrix = [[f64; 3]; 3];
 
 /// The colours of series and the paper behind them, in the light and in the dark.
 fn palettes() -> [(Vec<Colour>, Colour); 2] {
-    let (light, dark) = STYLE.split_once("@media").unwrap();
+    let output = simulate("layers --trials 1 --svg -");
+    let (light, dark) = stdout(&output).split_once("@media").unwrap();
     [light, dark].map(|style| {
         let colour = |index: usize| linear(style, &format!("--colour-{index}:"));
-        ((1..=COUNT).map(colour).collect(), linear(style, "--paper:"))
+        ((1..=8).map(colour).collect(), linear(style, "--paper:"))
     })
 }
 
