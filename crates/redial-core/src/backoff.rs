@@ -5,12 +5,12 @@ use core::time::Duration;
 
 use crate::decimal::Decimal;
 use crate::invalid::{Invalid, Mistake};
-use crate::modifier::{Chain, Modifier};
+use crate::modifier::Modifier;
 use crate::policy::{Policy, UNLIMITED};
 use crate::random::Random;
-use crate::ready::Ready;
 use crate::schedule::{FromFn, Schedule};
-use crate::source::{Kind, LIST_MAX, Source};
+use crate::shape::{Ready, Shape};
+use crate::source::{Kind, LIST_MAX, Source, decorrelated};
 use crate::time::nanos;
 
 /// How long to wait: a source of delays, and modifiers in the order in which they are chained.
@@ -66,35 +66,7 @@ use crate::time::nanos;
 #[must_use = "a backoff does nothing until `.attempts(…)` makes it a policy"]
 pub struct Backoff<S = Source> {
     source: S,
-    chain: Chain,
-    caps: Caps,
-    ready: Ready,
-    /// No delay and no word, ever: the loop need not ask.
-    instant: bool,
-    invalid: Option<Invalid>,
-}
-
-/// What a source may look at of the chain behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Caps {
-    /// Its first `max`, wherever it stands.
-    pub(crate) first_max: Option<u64>,
-    /// The `max` that stands before everything else, or the end of time.
-    pub(crate) leading: u64,
-    /// What holds a decorrelated source back where there is no `max`.
-    pub(crate) unwritten: u64,
-}
-
-impl Caps {
-    pub(crate) const NONE: Self = Self { first_max: None, leading: u64::MAX, unwritten: u64::MAX };
-
-    /// The cap that a decorrelated source draws under.
-    pub(crate) const fn source_cap(&self) -> u64 {
-        match self.first_max {
-            Some(max) => max,
-            None => self.unwritten,
-        }
-    }
+    shape: Shape,
 }
 
 impl Backoff {
@@ -105,6 +77,7 @@ impl Backoff {
     /// let policy = Backoff::constant(Duration::from_secs(1)).attempts(3);
     /// assert_eq!(policy.to_string(), "attempts: 3, delay: 1s");
     /// ```
+    #[inline]
     pub const fn constant(delay: Duration) -> Self {
         Self::from_kind(Kind::Constant(nanos(delay)))
     }
@@ -128,6 +101,7 @@ impl Backoff {
     /// let seconds: Vec<_> = policy.delays(|| 0).map(|delay| delay.as_secs()).collect();
     /// assert_eq!(seconds, [1, 3, 5]);
     /// ```
+    #[inline]
     pub const fn linear(initial: Duration, increment: Duration) -> Self {
         let (initial, increment) = (nanos(initial), nanos(increment));
         Self::from_kind(Kind::Linear { initial, increment })
@@ -141,6 +115,7 @@ impl Backoff {
     /// let millis: Vec<_> = policy.delays(|| 0).map(|delay| delay.as_millis()).collect();
     /// assert_eq!(millis, [100, 200, 400]);
     /// ```
+    #[inline]
     pub const fn exponential(initial: Duration) -> Self {
         Self::from_kind(Kind::Exponential { initial: nanos(initial), factor: Decimal::TWO })
     }
@@ -162,15 +137,15 @@ impl Backoff {
     }
 
     const fn with_factor(self, decimal: Decimal, written: f64) -> Self {
-        let mut backoff = self;
         let in_range = Decimal::ONE.at_most(decimal);
-        match backoff.source.kind() {
-            _ if !in_range => backoff.or_invalid(Mistake::Factor(written.to_bits())),
+        match self.shape.kind() {
+            _ if !in_range => self.or_invalid(Mistake::Factor(written.to_bits())),
             Kind::Exponential { initial, .. } => {
-                backoff.source = Source::new(Kind::Exponential { initial, factor: decimal });
-                backoff.with_ready()
+                let mut backoff = self;
+                backoff.shape.set_kind(Kind::Exponential { initial, factor: decimal });
+                backoff
             }
-            _ => backoff.or_invalid(Mistake::FactorWithoutExponential(written.to_bits())),
+            _ => self.or_invalid(Mistake::FactorWithoutExponential(written.to_bits())),
         }
     }
 
@@ -182,6 +157,7 @@ impl Backoff {
     /// let seconds: Vec<_> = policy.delays(|| 0).map(|delay| delay.as_secs()).collect();
     /// assert_eq!(seconds, [1, 1, 2, 3, 5, 8]);
     /// ```
+    #[inline]
     pub const fn fibonacci(initial: Duration) -> Self {
         Self::from_kind(Kind::Fibonacci { initial: nanos(initial) })
     }
@@ -233,49 +209,18 @@ impl Backoff {
 
     pub(crate) const fn decorrelated_below(base: u64, cap: u64) -> Self {
         let mut backoff = Self::from_kind(Kind::Decorrelated { base });
-        backoff.caps.unwritten = cap;
+        backoff.shape.set_unwritten_cap(cap);
         backoff
     }
 
+    #[inline]
     pub(crate) const fn from_kind(kind: Kind) -> Self {
-        let mut backoff = Self::new(Source::new(kind));
-        backoff.instant = matches!(kind, Kind::Constant(0));
-        backoff.with_ready()
+        Self { source: Source::BUILT_IN, shape: Shape::new(kind) }
     }
 
     pub(crate) const fn from_list(delays: [u64; LIST_MAX], length: usize) -> Self {
-        Self::new(Source::list(delays, length)).with_ready()
-    }
-
-    /// After the source has changed.
-    const fn with_ready(self) -> Self {
-        let mut backoff = self;
-        backoff.ready = Ready::of(&backoff.source);
-        let modifiers = backoff.chain.as_slice();
-        let mut i = 0;
-        while i < modifiers.len() {
-            backoff.ready = backoff.ready.with(modifiers[i]);
-            i += 1;
-        }
-        backoff
-    }
-
-    /// Delay `n` where nothing is drawn by the source: the value that enters the chain.
-    pub(crate) const fn source_at(&self, n: u32) -> u64 {
-        self.source.at(n as u64, &self.caps)
-    }
-
-    pub(crate) const fn first_max(&self) -> Option<u64> {
-        self.caps.first_max
-    }
-
-    /// The cap that a decorrelated source draws under.
-    pub(crate) const fn source_cap(&self) -> u64 {
-        self.caps.source_cap()
-    }
-
-    pub(crate) const fn source(&self) -> &Source {
-        &self.source
+        let shape = Shape::from_list(Kind::List { length }, delays);
+        Self { source: Source::BUILT_IN, shape }
     }
 }
 
@@ -311,14 +256,7 @@ impl<S> Backoff<S> {
     /// assert!(policy.delays(|| 5).all(|delay| delay == Duration::from_secs(4)));
     /// ```
     pub const fn new(source: S) -> Self {
-        Self {
-            source,
-            chain: Chain::EMPTY,
-            caps: Caps::NONE,
-            ready: Ready::NONE,
-            instant: false,
-            invalid: None,
-        }
+        Self { source, shape: Shape::new(Kind::Own) }
     }
 
     /// At least `min`, from here on in the chain.
@@ -330,6 +268,7 @@ impl<S> Backoff<S> {
     /// let millis: Vec<_> = policy.delays(|| 0).map(|delay| delay.as_millis()).collect();
     /// assert_eq!(millis, [2, 2, 4, 8]);
     /// ```
+    #[inline]
     pub const fn min(self, min: Duration) -> Self {
         self.with(Modifier::Min(nanos(min)))
     }
@@ -343,6 +282,7 @@ impl<S> Backoff<S> {
     /// let millis: Vec<_> = policy.delays(|| 0).map(|delay| delay.as_millis()).collect();
     /// assert_eq!(millis, [1, 2, 4, 5]);
     /// ```
+    #[inline]
     pub const fn max(self, max: Duration) -> Self {
         self.with(Modifier::Max(nanos(max)))
     }
@@ -355,6 +295,7 @@ impl<S> Backoff<S> {
     /// let nanos: Vec<_> = policy.delays(SplitMix64::new(42)).map(|d| d.as_nanos()).collect();
     /// assert_eq!(nanos, [74_156_488, 15_991_039]);
     /// ```
+    #[inline]
     pub const fn full_jitter(self) -> Self {
         self.with(Modifier::Full)
     }
@@ -367,6 +308,7 @@ impl<S> Backoff<S> {
     /// let nanos: Vec<_> = policy.delays(SplitMix64::new(42)).map(|d| d.as_nanos()).collect();
     /// assert_eq!(nanos, [87_078_244, 57_995_519]);
     /// ```
+    #[inline]
     pub const fn equal_jitter(self) -> Self {
         self.with(Modifier::Equal)
     }
@@ -442,8 +384,9 @@ impl<S> Backoff<S> {
     /// const BAD: Policy = Backoff::exponential(Duration::from_secs(1)).factor(0.5).attempts(3);
     /// ```
     #[track_caller]
+    #[inline]
     pub const fn attempts(self, attempts: u32) -> Policy<S> {
-        if let Some(invalid) = self.invalid {
+        if let Some(invalid) = self.shape.invalid() {
             invalid.refuse();
         }
         if attempts == 0 {
@@ -467,8 +410,9 @@ impl<S> Backoff<S> {
     ///
     /// As [`attempts`](Self::attempts).
     #[track_caller]
+    #[inline]
     pub const fn unlimited(self) -> Policy<S> {
-        if let Some(invalid) = self.invalid {
+        if let Some(invalid) = self.shape.invalid() {
             invalid.refuse();
         }
         Policy::from_retries(self, UNLIMITED)
@@ -489,8 +433,9 @@ impl<S> Backoff<S> {
     /// # Errors
     ///
     /// The first setting of the chain that is out of range.
+    #[inline]
     pub fn try_attempts(self, attempts: u32) -> Result<Policy<S>, Invalid> {
-        match (self.invalid, attempts.checked_sub(1)) {
+        match (self.shape.invalid(), attempts.checked_sub(1)) {
             (Some(invalid), _) => Err(invalid),
             (None, None) => Err(Invalid(Mistake::ZeroAttempts)),
             (None, Some(retries)) => Ok(Policy::from_retries(self, retries.into())),
@@ -509,61 +454,39 @@ impl<S> Backoff<S> {
     /// # Errors
     ///
     /// The first setting of the chain that is out of range.
+    #[inline]
     pub fn try_unlimited(self) -> Result<Policy<S>, Invalid> {
-        match self.invalid {
+        match self.shape.invalid() {
             Some(invalid) => Err(invalid),
             None => Ok(Policy::from_retries(self, UNLIMITED)),
         }
     }
 
+    #[inline]
     pub(crate) const fn with(self, modifier: Modifier) -> Self {
         let mut backoff = self;
-        if let Some((min, max)) = backoff.chain.contradicts(modifier) {
-            return backoff.or_invalid(Mistake::MinAboveMax(min, max));
-        }
-        match backoff.chain.with(modifier) {
-            Some(chain) => {
-                backoff.chain = chain;
-                backoff.caps.first_max = chain.first_max();
-                if backoff.caps.first_max.is_some() {
-                    backoff.caps.unwritten = u64::MAX;
-                }
-                if let [Modifier::Max(max), ..] = chain.as_slice() {
-                    backoff.caps.leading = *max;
-                }
-                backoff.ready = backoff.ready.with(modifier);
-                backoff.instant = backoff.instant && matches!(modifier, Modifier::Max(_));
-                backoff
-            }
-            None => backoff.or_invalid(Mistake::ChainTooLong),
-        }
-    }
-
-    /// Remembers the first mistake of the chain.
-    const fn or_invalid(self, mistake: Mistake) -> Self {
-        let mut backoff = self;
-        if backoff.invalid.is_none() {
-            backoff.invalid = Some(Invalid(mistake));
-        }
+        backoff.push(modifier);
         backoff
     }
 
-    #[inline]
-    pub(crate) const fn ready(&self) -> &Ready {
-        &self.ready
+    pub(crate) const fn push(&mut self, modifier: Modifier) {
+        self.shape.push(modifier);
+    }
+
+    const fn or_invalid(self, mistake: Mistake) -> Self {
+        let mut backoff = self;
+        backoff.shape.refuse(mistake);
+        backoff
+    }
+
+    /// Works out what so many retries will look up.
+    pub(crate) const fn ready(&mut self, retries: u64) -> Ready {
+        self.shape.ready(retries)
     }
 
     #[inline]
-    pub(crate) const fn is_instant(&self) -> bool {
-        self.instant
-    }
-
-    pub(crate) const fn contradicts(&self, new: Modifier) -> Option<(u64, u64)> {
-        self.chain.contradicts(new)
-    }
-
-    pub(crate) const fn modifiers(&self) -> &[Modifier] {
-        self.chain.as_slice()
+    pub(crate) const fn shape(&self) -> &Shape {
+        &self.shape
     }
 }
 
@@ -575,17 +498,34 @@ impl<S: Schedule> Backoff<S> {
     #[cold]
     #[inline(never)]
     pub(crate) fn next(&self, n: u64, previous: &mut u64, random: &mut impl Random) -> u64 {
-        let given = self.source.delay_nanos(n, *previous, &self.caps, random);
+        let given = match self.shape.kind() {
+            Kind::Own => {
+                let n = u32::try_from(n).unwrap_or(u32::MAX);
+                nanos(self.source.delay(n, Duration::from_nanos(*previous), random))
+            }
+            Kind::Decorrelated { base } => {
+                decorrelated(base, self.shape.source_cap(), *previous, random.word())
+            }
+            _ => self.shape.at(n),
+        };
         *previous = given;
-        self.modifiers().iter().fold(given, |delay, modifier| modifier.apply(delay, random))
+        let modifiers = self.shape.chain().as_slice();
+        modifiers.iter().fold(given, |delay, modifier| modifier.apply(delay, random))
     }
 }
 
 impl<S: fmt::Debug> fmt::Debug for Backoff<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Backoff")
-            .field("source", &self.source)
-            .field("modifiers", &self.modifiers())
-            .finish()
+        let mut backoff = f.debug_struct("Backoff");
+        match self.shape.kind() {
+            Kind::Own => backoff.field("source", &self.source),
+            Kind::List { .. } => backoff.field("source", &List(self.shape.entries())),
+            kind => backoff.field("source", &kind),
+        };
+        backoff.field("modifiers", &self.shape.chain().as_slice()).finish()
     }
 }
+
+/// A list as it is debugged.
+#[derive(Debug)]
+struct List<'a>(#[expect(dead_code, reason = "it is there to be shown")] &'a [u64]);

@@ -152,7 +152,8 @@ pub struct Reading {
 
 impl Reading {
     const fn of(clause: &str, call_allowed: bool) -> Self {
-        let (reader, policy) = Reader::read(clause, call_allowed);
+        let mut reader = Reader::new(clause, call_allowed);
+        let policy = reader.policy();
         let Reader { diagnostics, timeout, call_options, .. } = reader;
         Self { policy, diagnostics, timeout, call_options }
     }
@@ -329,11 +330,12 @@ impl FromStr for Policy {
     type Err = ParseError;
 
     fn from_str(clause: &str) -> Result<Self, ParseError> {
-        let reading = read(clause);
-        let errors = reading.diagnostics.errors;
-        match reading.diagnostics().iter().find(|found| !found.kind().is_warning()) {
+        let mut reader = Reader::new(clause, false);
+        let policy = reader.policy();
+        let Diagnostics { errors, .. } = reader.diagnostics;
+        match reader.diagnostics.as_slice().iter().find(|found| !found.kind().is_warning()) {
             Some(first) => Err(ParseError { first: *first, errors }),
-            None => Ok(reading.policy),
+            None => Ok(policy),
         }
     }
 }

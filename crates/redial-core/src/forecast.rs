@@ -87,7 +87,7 @@ impl Policy {
     /// assert_eq!(Policy::DEFAULT.total_of(1).greatest.as_secs(), 1);
     /// ```
     pub fn total_of(&self, count: u32) -> Forecast {
-        let costly = jitters(self.backoff().modifiers()) > 1;
+        let costly = jitters(self.backoff().shape().chain().as_slice()) > 1;
         let (exact, blocks) = if costly { (256, 16) } else { (4096, 64) };
         let count = count.min(u32::try_from(self.retries()).unwrap_or(u32::MAX));
         let mut sum = Sum::default();
@@ -98,7 +98,7 @@ impl Policy {
         let mut last: Option<(u64, Forecast)> = None;
         while n < count {
             // By now a source with chance in it has settled.
-            let settled = matches!(self.backoff().source().kind(), Kind::Decorrelated { .. });
+            let settled = matches!(self.backoff().shape().kind(), Kind::Decorrelated { .. });
             let block = if settled { count - n } else { (n / blocks).min(count - n) };
             let first = last.filter(|(base, _)| *base == self.base(n));
             let first = first.map_or_else(|| self.forecast(n), |(_, forecast)| forecast);
@@ -133,19 +133,20 @@ impl Policy {
     /// What the first jitter makes delay `n` of: the source after the bounds before it. Where it is
     /// the same for two delays of a source without chance, so is everything else.
     fn base(&self, n: u32) -> u64 {
-        let bounds = self.backoff().modifiers().iter().take_while(|bound| !bound.is_jitter());
-        bounds.fold(self.backoff().source_at(n), |g, bound| bound.range(g).0)
+        let bounds =
+            self.backoff().shape().chain().as_slice().iter().take_while(|bound| !bound.is_jitter());
+        bounds.fold(self.backoff().shape().at(n as u64), |g, bound| bound.range(g).0)
     }
 
     fn forecast_from(&self, n: u32, mix: &Mix) -> Forecast {
-        let chain = self.backoff().modifiers();
-        let (lowest, highest) = match self.backoff().source().kind() {
-            Kind::Decorrelated { .. } => (self.backoff().source_at(n), mix.greatest),
-            _ => (self.backoff().source_at(n), self.backoff().source_at(n)),
+        let chain = self.backoff().shape().chain().as_slice();
+        let (lowest, highest) = match self.backoff().shape().kind() {
+            Kind::Decorrelated { .. } => (self.backoff().shape().at(n as u64), mix.greatest),
+            _ => (self.backoff().shape().at(n as u64), self.backoff().shape().at(n as u64)),
         };
         let least = chain.iter().fold(lowest, |g, modifier| modifier.range(g).0);
         let greatest = chain.iter().fold(highest, |g, modifier| modifier.range(g).1);
-        let mean = match self.backoff().source().kind() {
+        let mean = match self.backoff().shape().kind() {
             Kind::Decorrelated { .. } => mix.mean(chain),
             _ => mean(chain, lowest),
         };
@@ -191,8 +192,8 @@ pub(crate) const fn within_reach(
 }
 
 const fn least_delay(backoff: &Backoff, n: u32) -> u64 {
-    let mut delay = backoff.source_at(n);
-    let modifiers = backoff.modifiers();
+    let mut delay = backoff.shape().at(n as u64);
+    let modifiers = backoff.shape().chain().as_slice();
     let mut i = 0;
     while i < modifiers.len() {
         delay = modifiers[i].range(delay).0;
@@ -225,7 +226,7 @@ impl Iterator for Forecasts<'_> {
             return None;
         }
         let base = self.policy.base(self.n);
-        let chance = matches!(self.policy.backoff().source().kind(), Kind::Decorrelated { .. });
+        let chance = matches!(self.policy.backoff().shape().kind(), Kind::Decorrelated { .. });
         let settled = !chance || self.n > Mix::STEADY;
         let forecast = match self.last {
             Some((last, forecast)) if last == base && settled => forecast,
@@ -399,7 +400,7 @@ impl Mix {
 
     fn new(policy: &Policy) -> Self {
         let mut mix = Self { values: [0.0; Self::SIZE], greatest: 0 };
-        if let Kind::Decorrelated { base } = policy.backoff().source().kind() {
+        if let Kind::Decorrelated { base } = policy.backoff().shape().kind() {
             mix.values = [base as f64; Self::SIZE];
             mix.greatest = base;
             mix.advance(policy);
@@ -413,8 +414,8 @@ impl Mix {
     /// *y* = 3 · value. So its inverse is walked in one pass, and each new value is the middle of
     /// a slice of it, which keeps the mean.
     fn advance(&mut self, policy: &Policy) {
-        let Kind::Decorrelated { base } = policy.backoff().source().kind() else { return };
-        let cap = policy.backoff().source_cap();
+        let Kind::Decorrelated { base } = policy.backoff().shape().kind() else { return };
+        let cap = policy.backoff().shape().source_cap();
         self.greatest = self.greatest.max(base).saturating_mul(3).min(cap);
         let (base, cap) = (base as f64, (cap as f64).min(u64::MAX as f64));
         let width = |value: f64| (3.0 * value.max(base) - base).max(1.0);

@@ -78,14 +78,14 @@ impl Chain {
         self.modifiers.split_at(self.length).0
     }
 
-    /// The chain with `modifier` at its end, unless it is full.
-    pub(crate) const fn with(self, modifier: Modifier) -> Option<Self> {
-        if self.length == CHAIN_MAX {
-            return None;
-        }
-        let mut modifiers = self.modifiers;
-        modifiers[self.length] = modifier;
-        Some(Self { modifiers, length: self.length + 1 })
+    pub(crate) const fn is_full(&self) -> bool {
+        self.length == CHAIN_MAX
+    }
+
+    /// Puts `modifier` at the end, where there is room.
+    pub(crate) const fn push(&mut self, modifier: Modifier) {
+        self.modifiers[self.length] = modifier;
+        self.length += 1;
     }
 
     /// The bound that the new one contradicts: a `min` above a `max` with no jitter in between,

@@ -56,6 +56,8 @@ pub struct Policy<S = Source> {
     instant_retries: u64,
     /// As many as wait for a delay that is looked up and fully jittered, from the first one on.
     jittered_retries: u64,
+    /// And the first one that does so again, because it has settled.
+    jittered_from: u64,
 }
 
 impl Policy {
@@ -100,17 +102,30 @@ impl Policy {
         within: u64,
         wait_budget: u64,
     ) -> Self {
-        let policy = Self::from_retries(backoff, retries);
-        Self { wait_budget, ..policy }.within_nanoseconds(within)
+        let mut policy = Self::from_retries(backoff, retries);
+        policy.wait_budget = wait_budget;
+        policy.set_within(within);
+        policy
     }
 }
 
 impl<S> Policy<S> {
+    #[inline]
     pub(crate) const fn from_retries(backoff: Backoff<S>, retries: u64) -> Self {
-        let instant_retries = if backoff.is_instant() { retries } else { 0 };
-        let (within, wait_budget) = (NO_LIMIT, NO_LIMIT);
-        let jittered_retries = backoff.ready().jittered(retries);
-        Self { backoff, retries, within, wait_budget, instant_retries, jittered_retries }
+        let mut policy = Self {
+            backoff,
+            retries,
+            within: NO_LIMIT,
+            wait_budget: NO_LIMIT,
+            instant_retries: 0,
+            jittered_retries: 0,
+            jittered_from: NO_LIMIT,
+        };
+        let ready = policy.backoff.ready(retries);
+        policy.instant_retries = ready.instant;
+        policy.jittered_retries = ready.jittered;
+        policy.jittered_from = ready.jittered_from;
+        policy
     }
 
     /// No attempt starts once this much time has passed since the start of the first one. That is
@@ -123,16 +138,18 @@ impl<S> Policy<S> {
     /// let policy = Policy::DEFAULT.within(Duration::from_secs(20));
     /// assert_eq!(policy.limit(), Some(Duration::from_secs(20)));
     /// ```
+    #[inline]
     pub const fn within(self, within: Duration) -> Self {
-        self.within_nanoseconds(nanos(within))
+        let mut policy = self;
+        policy.set_within(nanos(within));
+        policy
     }
 
-    const fn within_nanoseconds(self, within: u64) -> Self {
-        let mut policy = self;
-        policy.within = within;
-        let instant = policy.backoff.is_instant() && within == NO_LIMIT;
-        policy.instant_retries = if instant { policy.retries } else { 0 };
-        policy
+    #[inline]
+    const fn set_within(&mut self, within: u64) {
+        self.within = within;
+        let instant = self.backoff.shape().is_instant() && within == NO_LIMIT;
+        self.instant_retries = if instant { self.retries } else { 0 };
     }
 
     /// The sum of all waits stays within this.
@@ -143,6 +160,7 @@ impl<S> Policy<S> {
     /// let policy = Policy::DEFAULT.wait_budget(Duration::from_secs(5));
     /// assert_eq!(policy.wait_limit(), Some(Duration::from_secs(5)));
     /// ```
+    #[inline]
     pub const fn wait_budget(self, wait_budget: Duration) -> Self {
         let mut policy = self;
         policy.wait_budget = nanos(wait_budget);
@@ -233,10 +251,19 @@ impl<S: Schedule> Policy<S> {
     #[inline(always)]
     pub(crate) fn delay(&self, n: u64, previous: &mut u64, random: &mut impl Random) -> u64 {
         if n < self.jittered_retries {
-            pick(0, self.backoff.ready().at(n), random.word())
+            pick(0, self.backoff.shape().looked_up(n), random.word())
+        } else if n >= self.jittered_from {
+            self.settled_delay(random)
         } else {
             self.backoff.next(n, previous, random)
         }
+    }
+
+    /// Out of line, or the two look-ups would become one, at the expense of the first.
+    #[cold]
+    #[inline(never)]
+    fn settled_delay(&self, random: &mut impl Random) -> u64 {
+        pick(0, self.backoff.shape().looked_up(u64::MAX), random.word())
     }
 
     /// The delays that a call under this policy would sleep if every attempt failed: what the loop

@@ -1,4 +1,7 @@
 //! *initial* · *factor*ⁿ: exact for whole factors, rounded to the nearest nanosecond for others.
+//!
+//! A fractional power is first worked out in 64 bits, with a bound on the error. Where that leaves
+//! open which nanosecond is the nearest (Ziv's test), it is worked out again in 128 bits.
 
 use crate::decimal::{BILLION, Decimal, saturate};
 
@@ -9,26 +12,39 @@ pub(crate) const fn power(initial: u64, factor: Decimal, n: u32) -> u64 {
     } else if factor.is_whole() {
         whole_power(initial, factor.billionths() / BILLION, n)
     } else {
-        Wide::from_decimal(factor).to_the(n).scaled(initial)
+        match Narrow::from_decimal(factor).to_the(n).scaled(initial) {
+            Some(nanos) => nanos,
+            None => wide_power(initial, factor, n),
+        }
     }
 }
 
-/// The nanoseconds of `initial` · `factor`ⁿ for the first *n*, one from the other.
-pub(crate) const fn first_powers<const N: usize>(initial: u64, factor: Decimal) -> [u64; N] {
-    let mut powers = [0; N];
-    let whole = factor.billionths() / BILLION;
-    let (mut value, mut wide) = (initial, Wide::ONE);
-    let step = Wide::from_decimal(factor);
-    let mut n = 0;
-    while n < N && initial > 0 {
-        powers[n] = if factor.is_whole() { value } else { wide.scaled(initial) };
-        value = value.saturating_mul(whole);
-        if !factor.is_whole() && !wide.exceeds_all() {
-            wide = wide.times(step);
-        }
-        n += 1;
+/// Powers one after the other, each from the one before.
+pub(crate) struct Powers {
+    initial: u64,
+    factor: Decimal,
+    step: Narrow,
+    power: Narrow,
+    n: u32,
+}
+
+impl Powers {
+    pub(crate) const fn new(initial: u64, factor: Decimal) -> Self {
+        let step = Narrow::from_decimal(factor);
+        Self { initial, factor, step, power: Narrow::ONE, n: 0 }
     }
-    powers
+
+    pub(crate) const fn next(&mut self) -> u64 {
+        let nanos = match self.power.scaled(self.initial) {
+            Some(nanos) => nanos,
+            None => wide_power(self.initial, self.factor, self.n),
+        };
+        if !self.power.exceeds_all() {
+            self.power = self.power.times(self.step);
+        }
+        self.n += 1;
+        nanos
+    }
 }
 
 const fn whole_power(initial: u64, factor: u64, n: u32) -> u64 {
@@ -48,11 +64,113 @@ const fn whole_power(initial: u64, factor: u64, n: u32) -> u64 {
     value
 }
 
+#[cold]
+const fn wide_power(initial: u64, factor: Decimal, n: u32) -> u64 {
+    Wide::from_decimal(factor).to_the(n).scaled(initial)
+}
+
 /// A number of at least one as mantissa · 2^exponent, the mantissa's top bit set.
 ///
-/// Every operation rounds up, by less than one part in 2¹²⁷. So the error after *n* factors is
-/// below *n* parts in 2¹²⁶, and a product that lies exactly between two nanoseconds never falls
-/// below the middle: it rounds up, as on paper.
+/// Every operation rounds up, so the exact value is at most this one, and at least this one less
+/// `error` parts in 2⁶³.
+#[derive(Clone, Copy)]
+struct Narrow {
+    mantissa: u64,
+    exponent: i32,
+    error: u64,
+}
+
+impl Narrow {
+    const ONE: Self = Self { mantissa: 1 << 63, exponent: -63, error: 0 };
+
+    const fn from_decimal(decimal: Decimal) -> Self {
+        let whole = decimal.billionths() / BILLION;
+        let (fraction, rest) = binary_digits(decimal.billionths() % BILLION);
+        // A factor is at least 1, so the whole part is not zero.
+        let shift = whole.leading_zeros();
+        let mantissa = whole << shift | (fraction >> 1) >> (63 - shift);
+        Self::round_up(mantissa, -(shift as i32), fraction << shift > 0 || rest > 0, 0)
+    }
+
+    const fn round_up(mantissa: u64, exponent: i32, inexact: bool, error: u64) -> Self {
+        if !inexact {
+            Self { mantissa, exponent, error }
+        } else if mantissa == u64::MAX {
+            Self { mantissa: 1 << 63, exponent: exponent + 1, error: error + 1 }
+        } else {
+            Self { mantissa: mantissa + 1, exponent, error: error + 1 }
+        }
+    }
+
+    const fn times(self, other: Self) -> Self {
+        let product = self.mantissa as u128 * other.mantissa as u128;
+        let (high, low) = ((product >> 64) as u64, product as u64);
+        let exponent = self.exponent + other.exponent + 64;
+        // (1 − a)(1 − b) is at least 1 − a − b.
+        let error = self.error + other.error;
+        if high >= 1 << 63 {
+            Self::round_up(high, exponent, low > 0, error)
+        } else {
+            Self::round_up(high << 1 | low >> 63, exponent - 1, low << 1 > 0, error)
+        }
+    }
+
+    /// By squaring, and not much further than 2⁶⁴: past that every product has saturated.
+    const fn to_the(self, n: u32) -> Self {
+        let mut result = Self::ONE;
+        let mut square = self;
+        let mut left = n;
+        loop {
+            if left & 1 == 1 {
+                result = result.times(square);
+            }
+            left >>= 1;
+            if left == 0 || result.exceeds_all() {
+                return result;
+            }
+            if square.exceeds_all() {
+                return square;
+            }
+            square = square.times(square);
+        }
+    }
+
+    /// Whether it is 2⁶⁵ or more, and the exact value then above 2⁶⁴.
+    const fn exceeds_all(self) -> bool {
+        self.exponent >= 2
+    }
+
+    /// `nanos` times this, rounded to the nearest, saturating; `None` where the error leaves open
+    /// which one is the nearest.
+    const fn scaled(self, nanos: u64) -> Option<u64> {
+        if self.exceeds_all() {
+            return Some(u64::MAX);
+        }
+        if self.exponent >= 0 {
+            return None;
+        }
+        // The value is the product / 2^down, and down is 1 to 63.
+        let down = -self.exponent as u32;
+        let product = nanos as u128 * self.mantissa as u128;
+        let loss = ((product >> 63) + 1) * self.error as u128;
+        // Below 2¹²⁸ − 2⁶⁵ + 2⁶³, so this does not overflow.
+        let raised = product + (1 << (down - 1));
+        let above = raised as u64 & ((1 << down) - 1);
+        if loss <= above as u128 { Some(saturate(raised >> down)) } else { None }
+    }
+}
+
+/// The first 64 binary digits of `billionths` / 10⁹, which is below one, and what is left over.
+const fn binary_digits(billionths: u64) -> (u64, u64) {
+    let first = billionths << 32;
+    let second = (first % BILLION) << 32;
+    (((first / BILLION) << 32) | (second / BILLION), second % BILLION)
+}
+
+/// The same in 128 bits: every operation rounds up, by less than one part in 2¹²⁷.
+///
+/// So the error after *n* factors is below *n* parts in 2¹²⁶, and a product that lies exactly
+/// between two nanoseconds never falls below the middle: it rounds up, as on paper.
 #[derive(Clone, Copy)]
 struct Wide {
     mantissa: u128,
@@ -63,18 +181,13 @@ impl Wide {
     const ONE: Self = Self { mantissa: 1 << 127, exponent: -127 };
 
     const fn from_decimal(decimal: Decimal) -> Self {
-        // billionths / 10⁹ in binary, rounded up: long division, one bit at a time.
-        let mut remainder = decimal.billionths() as u128;
-        let mut mantissa = remainder / BILLION as u128;
-        remainder %= BILLION as u128;
-        let mut exponent = 0;
-        while mantissa < 1 << 127 {
-            remainder *= 2;
-            mantissa = mantissa * 2 + remainder / BILLION as u128;
-            remainder %= BILLION as u128;
-            exponent -= 1;
-        }
-        Self::round_up(mantissa, exponent, remainder > 0)
+        let whole = decimal.billionths() / BILLION;
+        let (high, rest) = binary_digits(decimal.billionths() % BILLION);
+        let (low, rest) = binary_digits(rest);
+        let fraction = (high as u128) << 64 | low as u128;
+        let shift = whole.leading_zeros() + 64;
+        let mantissa = (whole as u128) << shift | (fraction >> 1) >> (127 - shift);
+        Self::round_up(mantissa, -(shift as i64), fraction << shift > 0 || rest > 0)
     }
 
     const fn round_up(mantissa: u128, exponent: i64, inexact: bool) -> Self {

@@ -3,9 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::backoff::Caps;
 use crate::random::Random;
-use crate::time::nanos;
 
 /// A source of delays. The built-in ones are behind [`Backoff`](crate::Backoff)'s constructors;
 /// implement this to bring your own, then hand it to [`Backoff::new`](crate::Backoff::new). It
@@ -42,16 +40,6 @@ pub trait Schedule {
     /// A schedule with chance in it takes its words from `random`, the same number each time, so
     /// that one seed replays one call.
     fn delay(&self, n: u32, previous: Duration, random: &mut impl Random) -> Duration;
-
-    /// The same in the engine's own unit. Built-in sources skip the conversion, and look at the
-    /// chain behind them: two take their bound from its first `max`, and all may stop growing at
-    /// a cap that is applied to them first of all.
-    #[doc(hidden)]
-    #[inline]
-    fn delay_nanos(&self, n: u64, previous: u64, _caps: &Caps, random: &mut impl Random) -> u64 {
-        let n = u32::try_from(n).unwrap_or(u32::MAX);
-        nanos(self.delay(n, Duration::from_nanos(previous), random))
-    }
 }
 
 /// A schedule that is a function of `n`: what [`Backoff::from_fn`](crate::Backoff::from_fn) makes.

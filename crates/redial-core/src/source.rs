@@ -1,20 +1,14 @@
 //! Where delays come from: a formula for delay *n*, before any modifier.
 
-use core::fmt;
 use core::time::Duration;
 
-use crate::backoff::Caps;
-use crate::decimal::Decimal;
-use crate::power::{first_powers, power};
+use crate::decimal::{BILLION, Decimal};
+use crate::power::{Powers, power};
 use crate::random::{Random, pick};
 use crate::schedule::Schedule;
-use crate::time::nanos;
 
 /// How many delays a list may hold.
 pub(crate) const LIST_MAX: usize = 32;
-
-/// How many delays are worked out when the policy is built.
-const FIRST: usize = LIST_MAX;
 
 /// A built-in delay source. Made by the constructors of [`Backoff`](crate::Backoff), such as
 /// [`Backoff::exponential`](crate::Backoff::exponential); this type is only ever named as a
@@ -27,18 +21,19 @@ const FIRST: usize = LIST_MAX;
 /// let backoff: Backoff<Source> = Backoff::constant(Duration::from_secs(1));
 /// assert_eq!(backoff, Backoff::constant(Duration::from_secs(1)));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Source {
-    kind: Kind,
-    /// The first delays, so that the loop looks them up instead of working them out. A list is
-    /// nothing else.
-    first: [u64; FIRST],
-    /// How many of them there are: none where they depend on chance, no end where they are all
-    /// the same.
-    known: u64,
-    /// One more than the last known delay of a formula, which all that follow are at least; zero
-    /// where that is not so.
-    reached: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Source(());
+
+impl Source {
+    /// Which one it is, the backoff knows.
+    pub(crate) const BUILT_IN: Self = Self(());
+}
+
+/// Never asked: a backoff works its own delays out.
+impl Schedule for Source {
+    fn delay(&self, _n: u32, _previous: Duration, _random: &mut impl Random) -> Duration {
+        Duration::ZERO
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,120 +50,83 @@ pub(crate) enum Kind {
     List { length: usize },
     /// min(*cap*, uniform in [*base*, 3 · previous]); the chain knows the cap.
     Decorrelated { base: u64 },
+    /// A schedule of one's own.
+    Own,
 }
 
-impl Source {
-    pub(crate) const fn new(kind: Kind) -> Self {
-        let first = match kind {
-            Kind::Exponential { initial, factor } => first_powers(initial, factor),
-            Kind::Decorrelated { .. } | Kind::List { .. } => [0; FIRST],
-            _ => {
-                let formula = Self { kind, first: [0; FIRST], known: 0, reached: 0 };
-                let mut first = [0; FIRST];
-                let mut n = 0;
-                while n < FIRST {
-                    first[n] = formula.beyond(n as u64, &Caps::NONE);
-                    n += 1;
-                }
-                first
-            }
-        };
-        match kind {
-            Kind::Decorrelated { .. } | Kind::List { .. } => {
-                Self { kind, first, known: 0, reached: 0 }
-            }
-            Kind::Constant(_) => Self { kind, first, known: u64::MAX, reached: 0 },
-            _ => {
-                let reached = first[FIRST - 1].saturating_add(1);
-                Self { kind, first, known: FIRST as u64, reached }
-            }
-        }
-    }
-
-    pub(crate) const fn list(delays: [u64; LIST_MAX], length: usize) -> Self {
-        Self { kind: Kind::List { length }, first: delays, known: length as u64, reached: 0 }
-    }
-
-    pub(crate) const fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    /// How many of the first `count` delays depend neither on chance nor on the chain. All of them
-    /// only where what follows is at least the last of them, which a list does not promise.
-    pub(crate) const fn known_before(&self, count: u64) -> u64 {
-        match self.kind {
-            Kind::Decorrelated { .. } => 0,
-            Kind::List { length } if (length as u64) < count => length as u64,
-            Kind::List { .. } => count - 1,
-            _ => count,
-        }
-    }
-
-    /// The delays of a list.
-    pub(crate) const fn entries(&self) -> &[u64] {
-        match self.kind {
-            Kind::List { length } => self.first.split_at(length).0,
-            _ => &[],
-        }
-    }
-
-    /// Delay `n` of a source that draws no word; the least value of one that does.
-    #[inline]
-    pub(crate) const fn at(&self, n: u64, caps: &Caps) -> u64 {
-        if n < self.known {
-            // The remainder only matters to a constant source, whose delays are all the same.
-            self.first[n as usize % FIRST]
-        } else {
-            self.beyond(n, caps)
-        }
-    }
-
-    /// Delay `n` by the formula.
-    const fn beyond(&self, n: u64, caps: &Caps) -> u64 {
+impl Kind {
+    /// Delay `n` where it is a formula of `n`, and those that follow are at least as long; zero
+    /// otherwise.
+    pub(crate) const fn formula(self, n: u64) -> u64 {
         let n = if n < u32::MAX as u64 { n as u32 } else { u32::MAX };
-        match self.kind {
-            Kind::Constant(delay) => delay,
-            Kind::Linear { initial, increment } => {
+        match self {
+            Self::Constant(delay) => delay,
+            Self::Linear { initial, increment } => {
                 initial.saturating_add(increment.saturating_mul(n as u64))
             }
-            Kind::Exponential { initial, factor } => power(initial, factor, n),
-            Kind::Fibonacci { initial } => fibonacci(initial, n),
-            Kind::List { length } => match (caps.first_max, length) {
-                (Some(max), _) => max,
-                (None, 0) => 0,
-                (None, length) => self.first[length - 1],
-            },
-            Kind::Decorrelated { base } => {
-                let cap = caps.source_cap();
-                if base < cap { base } else { cap }
-            }
+            Self::Exponential { initial, factor } => power(initial, factor, n),
+            Self::Fibonacci { initial } => fibonacci(initial, n),
+            Self::List { .. } | Self::Decorrelated { .. } | Self::Own => 0,
         }
+    }
+
+    /// Whether the delays of a formula differ.
+    pub(crate) const fn grows(self) -> bool {
+        match self {
+            Self::Linear { increment, .. } => increment > 0,
+            Self::Exponential { initial, factor } => initial > 0 && !factor.at_most(Decimal::ONE),
+            Self::Fibonacci { initial } => initial > 0,
+            _ => false,
+        }
+    }
+
+    pub(crate) const fn has_formula(self) -> bool {
+        !matches!(self, Self::List { .. } | Self::Decorrelated { .. } | Self::Own)
     }
 }
 
-impl fmt::Debug for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind {
-            Kind::List { .. } => f.debug_tuple("List").field(&self.entries()).finish(),
-            kind => kind.fmt(f),
-        }
-    }
+/// The delays of a formula one after the other, each from the one before.
+pub(crate) enum Series {
+    /// The next one, and what is added to it.
+    Sums(u64, u64),
+    /// The next one, and what it is multiplied by.
+    Products(u64, u64),
+    /// The next two.
+    Fibonacci(u64, u64),
+    Powers(Powers),
 }
 
-impl Schedule for Source {
-    #[inline]
-    fn delay(&self, n: u32, previous: Duration, random: &mut impl Random) -> Duration {
-        Duration::from_nanos(self.delay_nanos(n.into(), nanos(previous), &Caps::NONE, random))
+impl Series {
+    pub(crate) const fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Linear { initial, increment } => Self::Sums(initial, increment),
+            Kind::Exponential { initial, factor } if factor.is_whole() => {
+                Self::Products(initial, factor.billionths() / BILLION)
+            }
+            Kind::Exponential { initial, factor } => Self::Powers(Powers::new(initial, factor)),
+            Kind::Fibonacci { initial } => Self::Fibonacci(initial, initial),
+            _ => Self::Sums(kind.formula(0), 0),
+        }
     }
 
-    fn delay_nanos(&self, n: u64, previous: u64, caps: &Caps, random: &mut impl Random) -> u64 {
-        match self.kind {
-            Kind::Decorrelated { base } => {
-                decorrelated(base, caps.source_cap(), previous, random.word())
+    pub(crate) const fn next(&mut self) -> u64 {
+        match self {
+            Self::Sums(next, increment) => {
+                let this = *next;
+                *next = this.saturating_add(*increment);
+                this
             }
-            // What is above the cap will be cut to it, so it need not be worked out.
-            _ if n >= self.known && caps.leading < self.reached => caps.leading,
-            _ => self.at(n, caps),
+            Self::Products(next, factor) => {
+                let this = *next;
+                *next = this.saturating_mul(*factor);
+                this
+            }
+            Self::Fibonacci(next, after) => {
+                let this = *next;
+                (*next, *after) = (*after, this.saturating_add(*after));
+                this
+            }
+            Self::Powers(powers) => powers.next(),
         }
     }
 }

@@ -13,7 +13,8 @@ use crate::source::Kind as Formula;
 const DEFAULT_CAP: u64 = 30_000_000_000;
 
 pub(crate) const fn lower(reader: &mut Reader<'_>) -> Policy {
-    let backoff = chain(reader, source(reader));
+    let mut backoff = source(reader);
+    chain(reader, &mut backoff);
     if reader.diagnostics.errors == 0 {
         warn_without_effect(reader);
         warn_of_counts(reader, &backoff);
@@ -50,30 +51,29 @@ pub(crate) const fn default_cap(initial: u64) -> u64 {
     if initial > DEFAULT_CAP { initial } else { DEFAULT_CAP }
 }
 
-const fn chain(reader: &mut Reader<'_>, mut backoff: Backoff) -> Backoff {
+const fn chain(reader: &mut Reader<'_>, backoff: &mut Backoff) {
     let grows = matches!(reader.growth, Growth::Linear | Growth::Exponential | Growth::Fibonacci);
     if grows && !reader.uncapped && !writes_max(reader) {
         // A floor above the default cap lifts it: the delay is the floor either way, and a cap
         // below a floor is not something that a clause can say.
         let floor = leading_floor(reader);
         let cap = default_cap(reader.delay);
-        backoff = backoff.with(Modifier::Max(if floor > cap { floor } else { cap }));
+        backoff.push(Modifier::Max(if floor > cap { floor } else { cap }));
     }
     let mut i = 0;
     while i < reader.modifiers_written {
         if let Some(Written { modifier, span }) = reader.modifiers[i] {
-            if let Some((min, max)) = backoff.contradicts(modifier) {
+            if let Some((min, max)) = backoff.shape().chain().contradicts(modifier) {
                 let inverted = Diagnostic::new(Kind::MinAboveMax, reader.text, span);
                 reader.diagnostics.push(inverted.values(min, max));
-            } else if backoff.modifiers().len() == crate::modifier::CHAIN_MAX {
+            } else if backoff.shape().chain().as_slice().len() == crate::modifier::CHAIN_MAX {
                 reader.push(Kind::TooManyModifiers, span, "", "");
             } else {
-                backoff = backoff.with(modifier);
+                backoff.push(modifier);
             }
         }
         i += 1;
     }
-    backoff
 }
 
 const fn writes_max(reader: &Reader<'_>) -> bool {
@@ -189,7 +189,7 @@ const fn warn_of_counts(reader: &mut Reader<'_>, backoff: &Backoff) {
 /// Whether no delay is ever longer than nothing.
 const fn never_waits(reader: &Reader<'_>, backoff: &Backoff) -> bool {
     let mut greatest = greatest_source(reader, backoff);
-    let modifiers = backoff.modifiers();
+    let modifiers = backoff.shape().chain().as_slice();
     let mut i = 0;
     while i < modifiers.len() {
         greatest = modifiers[i].range(greatest).1;
@@ -228,7 +228,7 @@ const fn warn_of_cap_below_base(reader: &mut Reader<'_>, backoff: &Backoff, max:
             (longest, "longest delay of the list")
         }
         Growth::Decorrelated => (reader.delay, "delay"),
-        _ => (backoff.source_at(0), "delay"),
+        _ => (backoff.shape().at(0), "delay"),
     };
     if max < base {
         let below = Diagnostic::new(Kind::CapBelowBase, reader.text, span);
@@ -310,7 +310,7 @@ const fn greatest_source(reader: &Reader<'_>, backoff: &Backoff) -> u64 {
     }
     match reader.growth {
         Growth::List(delays, length) => {
-            let mut greatest = backoff.source_at(reader.retries - 1);
+            let mut greatest = backoff.shape().at(reader.retries as u64 - 1);
             let mut i = 0;
             while i < length && (i as u64) < reader.retries as u64 {
                 if delays[i] > greatest {
@@ -321,8 +321,8 @@ const fn greatest_source(reader: &Reader<'_>, backoff: &Backoff) -> u64 {
             greatest
         }
         Growth::Decorrelated if reader.delay == 0 => 0,
-        Growth::Decorrelated => backoff.source_cap(),
-        _ => backoff.source_at(reader.retries - 1),
+        Growth::Decorrelated => backoff.shape().source_cap(),
+        _ => backoff.shape().at(reader.retries as u64 - 1),
     }
 }
 

@@ -20,7 +20,7 @@ impl fmt::Display for Policy {
         if caps_by_default(self) {
             f.write_str(", max_delay: none")?;
         }
-        for modifier in self.backoff().modifiers() {
+        for modifier in self.backoff().shape().chain().as_slice() {
             option(f, name(modifier), value(modifier))?;
         }
         for (name, limit) in [("within", self.limit()), ("wait_budget", self.wait_limit())] {
@@ -41,8 +41,9 @@ fn duration(f: &mut fmt::Formatter<'_>, name: &str, nanos: u64) -> fmt::Result {
 }
 
 fn source(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match policy.backoff().source().kind() {
-        Kind::Constant(0) => Ok(()),
+    match policy.backoff().shape().kind() {
+        // A policy of our own sources has no other schedule.
+        Kind::Constant(0) | Kind::Own => Ok(()),
         Kind::Constant(delay) => duration(f, "delay", delay),
         Kind::Linear { initial, increment } => {
             duration(f, "delay", initial)?;
@@ -62,7 +63,7 @@ fn source(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             duration(f, "delay", initial)?;
             f.write_str(", backoff: fibonacci")
         }
-        Kind::List { .. } => list(policy.backoff().source().entries(), f),
+        Kind::List { .. } => list(policy.backoff().shape().entries(), f),
         Kind::Decorrelated { base } => {
             duration(f, "delay", base)?;
             f.write_str(", backoff: decorrelated")
@@ -81,12 +82,12 @@ fn list(delays: &[u64], f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 /// Whether the clause would add a cap that this policy does not have.
 fn caps_by_default(policy: &Policy) -> bool {
-    if policy.backoff().first_max().is_some() {
+    if policy.backoff().shape().chain().first_max().is_some() {
         return false;
     }
-    match policy.backoff().source().kind() {
+    match policy.backoff().shape().kind() {
         Kind::Constant(_) | Kind::List { .. } => false,
-        Kind::Decorrelated { base } => policy.backoff().source_cap() != default_cap(base),
+        Kind::Decorrelated { base } => policy.backoff().shape().source_cap() != default_cap(base),
         _ => true,
     }
 }

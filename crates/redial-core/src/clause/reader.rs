@@ -65,8 +65,9 @@ pub(crate) struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    pub(crate) const fn read(text: &'t str, call_allowed: bool) -> (Self, Policy) {
-        let mut reader = Self {
+    #[inline]
+    pub(crate) const fn new(text: &'t str, call_allowed: bool) -> Self {
+        Self {
             text,
             bytes: text.as_bytes(),
             diagnostics: Diagnostics::NONE,
@@ -85,10 +86,13 @@ impl<'t> Reader<'t> {
             call_options: [None; CALL_NAMES.len()],
             call_allowed,
             is_ascii: text.is_ascii(),
-        };
-        reader.read_options();
-        let policy = check::lower(&mut reader);
-        (reader, policy)
+        }
+    }
+
+    /// Reads all of it. A reader is some kilobytes large, so it stays where it is.
+    pub(crate) const fn policy(&mut self) -> Policy {
+        self.read_options();
+        check::lower(self)
     }
 
     const fn read_options(&mut self) {

@@ -53,6 +53,35 @@ fn random_policies_give_the_delays_of_the_reference() {
     });
 }
 
+/// A slow factor comes to its cap long after what is worked out beforehand ends.
+#[test]
+fn delays_are_exact_before_and_after_they_have_settled() {
+    for (factor, billionths) in
+        [(1.1, 1_100_000_000), (1.05, 1_050_000_000), (1.013, 1_013_000_000)]
+    {
+        for cap in [SECOND / 4, 60 * SECOND, MAX] {
+            let backoff = Backoff::exponential(Duration::from_millis(100))
+                .factor(factor)
+                .max(Duration::from_nanos(cap));
+            let exact =
+                reference::power::powers(SECOND / 10, billionths).map(|delay| delay.min(cap));
+            let exact: Vec<u64> = exact.take(600).collect();
+            let delays = |policy: Policy| -> Vec<u64> {
+                let delays = policy.delays(|| MAX).take(600);
+                delays.map(|delay| delay.as_nanos() as u64).collect()
+            };
+            assert_eq!(delays(backoff.unlimited()), exact, "{factor}, {cap}");
+            assert_eq!(delays(backoff.full_jitter().unlimited()), exact, "{factor}, {cap}");
+            for retries in [1, 30, 31, 32, 33, 68, 69, 70] {
+                let policy = backoff.full_jitter().attempts(retries + 1);
+                assert_eq!(delays(policy), exact[..retries as usize], "{factor}, {cap}, {retries}");
+                let more = policy.backoff().attempts(500);
+                assert_eq!(delays(more), exact[..499], "{factor}, {cap}, made of {retries}");
+            }
+        }
+    }
+}
+
 #[test]
 fn random_clauses_mean_what_the_builder_builds_whatever_their_order() {
     each_seed(2000, |dice| {
