@@ -1,42 +1,21 @@
 //! The program as scripts and people use it: real processes, real files, exit codes.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
-use tempfile::TempDir;
+
+use crate::program::{
+    REDIAL, command, folder, parsed, redial as in_folder, stderr, stdout, with_input,
+};
 
 fn redial(arguments: &[&str]) -> Output {
     in_folder(Path::new("."), arguments)
 }
 
-fn in_folder(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_redial"));
-    command.args(arguments).current_dir(folder).env("COLUMNS", "100").env_remove("NO_COLOR");
-    command.stdin(Stdio::null()).output().unwrap()
-}
-
-fn with_input(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_redial"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A program that has read enough may stop reading.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    child.wait_with_output().unwrap()
-}
-
-fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).unwrap()
-}
-
-fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).unwrap()
+fn fed(arguments: &[&str], input: &[u8]) -> Output {
+    with_input(&mut command(Path::new("."), arguments), input)
 }
 
 #[track_caller]
@@ -45,20 +24,6 @@ fn refused(arguments: &[&str], words: &str) {
     assert_eq!(output.status.code(), Some(125), "{arguments:?}: {}", stderr(&output));
     assert!(stderr(&output).contains(words), "{arguments:?}: {}", stderr(&output));
     assert_eq!(stdout(&output), "", "{arguments:?}");
-}
-
-fn folder(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        fs::write(folder.path().join(name), text).unwrap();
-    }
-    folder
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-        panic!("{error}: {}{}", stdout(output), stderr(output));
-    })
 }
 
 #[test]
@@ -144,11 +109,11 @@ fn every_flag_is_an_option_of_the_clause() {
     for (flags, clause) in flags {
         let output = redial(&[&["plan", "--json"], flags].concat());
         let clause = clause.replace("1500ms", "1.5");
-        assert_eq!(json(&output)["plans"][0]["policy"], clause, "{flags:?}");
+        assert_eq!(parsed(&output)["plans"][0]["policy"], clause, "{flags:?}");
         assert_eq!(output.status.code(), Some(0));
     }
     let timeout = redial(&["plan", "--json", "-t", "2s"]);
-    assert_eq!(json(&timeout)["plans"][0]["gives_up_after"]["max_ns"], 9_000_000_000u64);
+    assert_eq!(parsed(&timeout)["plans"][0]["gives_up_after"]["max_ns"], 9_000_000_000u64);
 }
 
 #[test]
@@ -234,7 +199,7 @@ fn policies_are_shown_in_the_order_in_which_they_were_asked_for() {
         "--preset",
         "default",
     ]);
-    let plans = json(&output);
+    let plans = parsed(&output);
     let attempts: Vec<_> =
         plans["plans"].as_array().unwrap().iter().map(|plan| plan["attempts"].as_u64()).collect();
     assert_eq!(attempts, [Some(7), Some(2), Some(3)]);
@@ -251,7 +216,7 @@ fn a_policy_of_a_file_is_found_by_its_name_its_line_or_as_the_default() {
     let attempts = |arguments: &[&str]| {
         let output =
             in_folder(folder.path(), &[&["plan", "--json", "--policy"], arguments].concat());
-        let plans = json(&output);
+        let plans = parsed(&output);
         let plans = plans["plans"].as_array().unwrap().iter();
         plans.map(|plan| plan["attempts"].as_u64().unwrap()).collect::<Vec<_>>()
     };
@@ -320,7 +285,7 @@ fn a_whole_file_is_converted_with_its_default() {
         "default: \"b\"\npolicies:\n  a:\n    attempts: 2\n  b:\n    attempts: 3\n",
     );
     let output = redial(&["convert", "--to", "file", "--with", "retry: 1", "--with", "retry: 2"]);
-    let again = with_input(&["check", "-"], &output.stdout);
+    let again = fed(&["check", "-"], &output.stdout);
     assert_eq!(again.status.code(), Some(0), "{}", stdout(&again));
     let output = in_folder(folder.path(), &["plan", "--policy", "twice.yaml"]);
     assert_eq!(output.status.code(), Some(125), "what is wrong with the file refuses it");
@@ -364,10 +329,10 @@ fn hostile_files_get_an_error_quickly() {
 
 #[test]
 fn standard_input_is_a_file_too() {
-    let output = with_input(&["check", "-"], b"policies:\n  a: 'retry: x'\n");
+    let output = fed(&["check", "-"], b"policies:\n  a: 'retry: x'\n");
     assert_eq!(output.status.code(), Some(1));
-    let output = with_input(&["plan", "--json", "--policy", "-"], b"{\"maxAttempts\": 4}");
-    assert_eq!(json(&output)["plans"][0]["attempts"], 4);
+    let output = fed(&["plan", "--json", "--policy", "-"], b"{\"maxAttempts\": 4}");
+    assert_eq!(parsed(&output)["plans"][0]["attempts"], 4);
     for (text, attempts) in [
         ("default: a\npolicies:\n  a: 'retry: 3'\n", 4),
         ("name: CI\njobs:\n  - retry_config: {attempts: 4}\n", 4),
@@ -376,12 +341,12 @@ fn standard_input_is_a_file_too() {
         ("retry: 3,\ndelay: 1s\n", 4),
         ("retry: 3, delay: 1s\n", 4),
     ] {
-        let output = with_input(&["plan", "--json", "--policy", "-"], text.as_bytes());
-        assert_eq!(json(&output)["plans"][0]["attempts"], attempts, "{text}");
+        let output = fed(&["plan", "--json", "--policy", "-"], text.as_bytes());
+        assert_eq!(parsed(&output)["plans"][0]["attempts"], attempts, "{text}");
     }
     let bare = ["plan", "--json", "--dialect", "file", "--policy", "-"];
-    assert_eq!(json(&with_input(&bare, b"retry: 3\ndelay: 1s\n"))["plans"][0]["attempts"], 4);
-    let output = with_input(&["check", "--fix", "-"], b"policies:\n  a: 'retry: 3, dely: 1s'\n");
+    assert_eq!(parsed(&fed(&bare, b"retry: 3\ndelay: 1s\n"))["plans"][0]["attempts"], 4);
+    let output = fed(&["check", "--fix", "-"], b"policies:\n  a: 'retry: 3, dely: 1s'\n");
     assert_eq!(stdout(&output), "policies:\n  a: 'retry: 3, delay: 1s'\n");
 }
 
@@ -422,7 +387,7 @@ fn what_a_policy_lacks_is_told_where_it_is_used_as_it_is() {
     let folder =
         folder(&[("p.yaml", "policies: {base: {delay: 5s}}\n"), ("clause", "delay: 5s\n")]);
     let names = |arguments: &[&str], list: &str| -> Vec<String> {
-        let answer = json(&in_folder(folder.path(), arguments));
+        let answer = parsed(&in_folder(folder.path(), arguments));
         let found = answer[list][0]["diagnostics"].as_array().unwrap().clone();
         found.iter().map(|found| found["name"].as_str().unwrap().to_owned()).collect()
     };
@@ -476,11 +441,11 @@ fn the_promise_of_a_fix_says_how_to_have_it() {
     assert!(plan(&["p"]).contains("(redial check --fix does it)"));
     assert!(plan(&["--with", text]).contains("(redial check --fix --with prints it)"));
     assert!(!plan(&["p", "--dialect", "clause"]).contains("--fix"), "check would need it too");
-    let input = with_input(&["plan", "-"], text.as_bytes());
+    let input = fed(&["plan", "-"], text.as_bytes());
     assert!(stderr(&input).contains("(redial check --fix - prints it)"), "{}", stderr(&input));
-    let fixed = with_input(&["check", "--fix", "-"], text.as_bytes());
+    let fixed = fed(&["check", "--fix", "-"], text.as_bytes());
     assert_eq!(stdout(&fixed), "retry: 3, delay: 5s\n");
-    let mut variable = Command::new(env!("CARGO_BIN_EXE_redial"));
+    let mut variable = Command::new(REDIAL);
     let variable = variable.arg("plan").env("REDIAL_WITH", text).output().unwrap();
     assert!(stderr(&variable).contains("this would be right"), "{}", stderr(&variable));
     assert!(!stderr(&variable).contains("--fix"), "{}", stderr(&variable));
@@ -562,14 +527,14 @@ fn what_a_file_says_does_not_steer_the_terminal() {
 fn a_name_may_have_the_sign_that_separates_it() {
     let folder = folder(&[("p.yaml", "policies: {'a#b': 'retry: 3'}\n")]);
     let output = in_folder(folder.path(), &["plan", "--json", "--policy", "p.yaml#a#b"]);
-    assert_eq!(json(&output)["plans"][0]["attempts"], 4);
+    assert_eq!(parsed(&output)["plans"][0]["attempts"], 4);
 }
 
 #[test]
 fn json_of_check_has_places_as_bytes_and_as_editors_count() {
     let folder = folder(&[("p.yaml", "# é\npolicies:\n  ü: 'retry: 3, dely: 1s'\n")]);
     let output = in_folder(folder.path(), &["check", "--format", "json", "p.yaml"]);
-    let report = json(&output);
+    let report = parsed(&output);
     let found = &report["files"][0]["diagnostics"][0];
     assert_eq!(found["name"], "unknown-option");
     assert_eq!((&found["line"], &found["column"]), (&Value::from(3), &Value::from(17)));
@@ -601,7 +566,7 @@ fn losses_are_named_and_nothing_is_printed_unless_they_are_allowed() {
     assert!(stderr(&output).contains("lost: within: 1min"));
     let output = redial(&[&arguments[..], &["--json"]].concat());
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(json(&output)["losses"][1]["what"], "within: 1min");
+    assert_eq!(parsed(&output)["losses"][1]["what"], "within: 1min");
 }
 
 #[test]
@@ -626,14 +591,14 @@ fn pictures_and_pages_are_written_whole_or_not_at_all() {
 #[test]
 fn a_full_disk_is_an_error_and_a_closed_pipe_is_not() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let status = Command::new(env!("CARGO_BIN_EXE_redial"))
+    let status = Command::new(REDIAL)
         .args(["help", "policy"])
         .stdout(full)
         .stderr(Stdio::null())
         .status()
         .unwrap();
     assert_eq!(status.code(), Some(125));
-    let mut child = Command::new(env!("CARGO_BIN_EXE_redial"))
+    let mut child = Command::new(REDIAL)
         .args(["help", "policy"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -695,8 +660,7 @@ fn the_examples_of_the_help_work() {
     let programs = ["curl", "make", "fetch", "api-call", "upload"];
     for program in programs.into_iter().chain(["pg_isready", "test", "kubectl", "backup-is-done"]) {
         let path = folder.path().join(program);
-        fs::write(&path, "#!/bin/sh\necho Running\n").unwrap();
-        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        crate::program::install(&path, "#!/bin/sh\necho Running\n");
     }
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     let mut ran = 0;
@@ -710,7 +674,7 @@ fn the_examples_of_the_help_work() {
             let command = line.trim().split("  ").next().unwrap();
             let command = command.split(['>', '|']).next().unwrap();
             let output = Command::new("sh")
-                .args(["-c", &command.replacen("redial", env!("CARGO_BIN_EXE_redial"), 1)])
+                .args(["-c", &command.replacen("redial", REDIAL, 1)])
                 .current_dir(folder.path())
                 .env("PATH", &path)
                 .output()
@@ -774,7 +738,7 @@ fn the_reference_and_the_schema_are_printed() {
         assert!(stdout(&redial(&["help", "--help"])).contains(topic), "{topic}");
         assert!(stdout(&redial(&["completions", "bash"])).contains(topic), "{topic}");
     }
-    let schema = json(&redial(&["help", "schema"]));
+    let schema = parsed(&redial(&["help", "schema"]));
     assert!(schema["$schema"].as_str().unwrap().contains("2020-12"));
 }
 
@@ -827,7 +791,7 @@ fn an_argument_that_is_not_utf_8_is_an_error() {
         &["simulate", "layers", "--trials", "1", "--html"],
         &[],
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_redial"));
+        let mut command = Command::new(REDIAL);
         let output = command.args(before).arg(odd).stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(125), "{before:?}: {said}");

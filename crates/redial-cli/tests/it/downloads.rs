@@ -4,8 +4,10 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use std::thread;
+
+use crate::program::{command, is_installed, stderr};
 
 /// A server that answers each request by its path, for as long as the test runs; and its address.
 fn server(answer: impl Fn(&str) -> String + Send + 'static) -> String {
@@ -25,6 +27,11 @@ fn server(answer: impl Fn(&str) -> String + Send + 'static) -> String {
     address
 }
 
+fn redial(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = command(folder, arguments);
+    command.env("LC_ALL", "C").env("no_proxy", "127.0.0.1").output().unwrap()
+}
+
 /// A response that asks for this wait, with a body that asks for another.
 fn busy(retry_after: &str) -> String {
     busy_with("HTTP/1.1 503 No\r\nRetry-After: 99\r\n\r\nRetry-After: 98\r\n", retry_after)
@@ -36,33 +43,6 @@ fn busy_with(body: &str, retry_after: &str) -> String {
         "HTTP/1.1 503 Busy\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: {retry_after}\r\n\
          Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     )
-}
-
-fn redial(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_redial"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("LC_ALL", "C")
-        .env_remove("GITHUB_ACTIONS")
-        .env("no_proxy", "127.0.0.1")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn is_installed(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").stdout(Stdio::null()).status().is_ok();
-    if !found {
-        #[expect(clippy::print_stderr, reason = "a test that did not look says so")]
-        {
-            eprintln!("{program} is not installed: left out");
-        }
-    }
-    found
 }
 
 /// That a command asks for exactly this many seconds. Nothing waits for them: a wait budget that is
@@ -81,7 +61,7 @@ fn asks_for(seconds: u64, rules: &str, command: &[&str]) {
 
 #[test]
 fn curl_obeys_retry_after_wherever_it_prints_the_headers() {
-    if !is_installed("curl") {
+    if !is_installed("curl", "--version") {
         return;
     }
     let server = server(|path| match path {
@@ -126,7 +106,7 @@ fn curl_obeys_retry_after_wherever_it_prints_the_headers() {
 
 #[test]
 fn wget_obeys_retry_after_with_server_response() {
-    if !is_installed("wget") {
+    if !is_installed("wget", "--version") {
         return;
     }
     let server = server(|path| match path {
@@ -146,7 +126,7 @@ fn wget_obeys_retry_after_with_server_response() {
 
 #[test]
 fn a_wait_that_the_server_asks_for_is_said_to_be_its_wish() {
-    if !is_installed("curl") {
+    if !is_installed("curl", "--version") {
         return;
     }
     let server = server(|path| match path {
@@ -177,7 +157,7 @@ fn what_curl_and_wget_hide_is_retried_and_said_to_be_hidden() {
     for (program, flags, advice) in
         [("curl", &["-fs"][..], "-sS tells"), ("wget", &["-qO-", "--tries=1"], "-nv tells")]
     {
-        if !is_installed(program) {
+        if !is_installed(program, "--version") {
             continue;
         }
         let run = ["run", "-d", "1ms", "--rules", program, "--", program];
@@ -195,9 +175,9 @@ fn standard_output_is_watched_only_where_headers_go_there() {
     let goes_to = |arguments: &[&str]| {
         let out = std::fs::File::create(folder.path().join("out")).unwrap();
         let script = "test -f /dev/stdout && echo file >&2 || echo pipe >&2";
-        let mut command = Command::new(env!("CARGO_BIN_EXE_redial"));
-        command.args(["run", "--rules", "curl", "--", "sh", "-c", script]).args(arguments);
-        let output = command.stdout(out).stdin(Stdio::null()).output().unwrap();
+        let run = ["run", "--rules", "curl", "--", "sh", "-c", script];
+        let output = command(Path::new("."), &[&run, arguments].concat()).stdout(out).output();
+        let output = output.unwrap();
         stderr(&output).trim().to_owned()
     };
     assert_eq!(goes_to(&["curl", "-fsS", "u"]), "file");

@@ -5,13 +5,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-const VARIABLES: [&str; 5] =
-    ["REDIAL_WITH", "REDIAL_POLICY", "REDIAL_RULES", "REDIAL_EVENTS", "REDIAL_BUDGET"];
+use crate::program::{DEFAULTS, command, folder, path_with_redial, stderr, stdout};
 
 /// A folder with the files that the variables name.
 struct Job {
@@ -21,20 +20,17 @@ struct Job {
 
 impl Job {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, text) in [
+        let folder = folder(&[
             ("retries.yaml", "policies:\n  fetch: 'retry: 3, delay: 1s'\n  push: 'retry: 8'\n"),
             ("wrong.yaml", "policies:\n  fetch: 'retry: 3, dely: 1s'\n"),
             ("busy.toml", "[[rule]]\nretry = 'exit:7'\n[[rule]]\nstop = 'any'\n"),
             ("wrong.toml", "[[rule]]\nretry = 'exti:7'\n"),
-        ] {
-            fs::write(folder.path().join(name), text).unwrap();
-        }
+        ]);
         Self { folder, variables: Vec::new() }
     }
 
     fn set(mut self, variable: &'static str, value: impl Into<OsString>) -> Self {
-        assert!(VARIABLES.contains(&variable));
+        assert!(DEFAULTS.contains(&variable));
         self.variables.push((variable, value.into()));
         self
     }
@@ -44,17 +40,10 @@ impl Job {
     }
 
     fn redial(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_redial"));
-        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
-        command.env("COLUMNS", "100").env_remove("NO_COLOR").env_remove("GITHUB_ACTIONS");
-        for variable in VARIABLES {
-            command.env_remove(variable);
-        }
+        let mut command = command(self.path(), arguments);
         command.envs(self.variables.iter().map(|(name, value)| (OsStr::new(name), value)));
         // For the commands that call it again.
-        let program = Path::new(env!("CARGO_BIN_EXE_redial")).parent().unwrap();
-        let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
-        command.env("PATH", path).output().unwrap()
+        command.env("PATH", path_with_redial()).output().unwrap()
     }
 
     /// The one plan that it has.
@@ -78,14 +67,6 @@ impl Job {
         }
         assert!(!self.path().join("ran").exists(), "{arguments:?} ran it");
     }
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
 }
 
 /// Every verb that takes a policy, ready to be told no more.
@@ -135,7 +116,7 @@ fn a_file_of_the_environment_is_too() {
 #[test]
 fn an_empty_value_counts_as_unset() {
     let mut job = Job::new();
-    for variable in VARIABLES {
+    for variable in DEFAULTS {
         job = job.set(variable, "");
     }
     assert_eq!(job.plan(&[]), Job::new().plan(&[]));
@@ -148,24 +129,24 @@ fn an_empty_value_counts_as_unset() {
 #[test]
 fn people_are_told_where_the_policy_comes_from() {
     let job = Job::new().set("REDIAL_WITH", "retry: 4, delay: 2s");
-    let text = stdout(&job.redial(&["plan"]));
+    let text = stdout(&job.redial(&["plan"])).to_owned();
     assert!(text.starts_with("attempts: 5, delay: 2s\nfrom REDIAL_WITH\n\n"), "{text}");
     let simulated =
         |format: &[&str]| job.redial(&[&["simulate", "layers", "--trials", "2"], format].concat());
-    let text = stdout(&simulated(&[]));
+    let text = stdout(&simulated(&[])).to_owned();
     assert!(text.contains("\n 1  attempts: 5, delay: 2s\n    from REDIAL_WITH\n"), "{text}");
     let json: Value = serde_json::from_slice(&simulated(&["--json"]).stdout).unwrap();
     assert_eq!(json["results"][0]["from"], "REDIAL_WITH", "{json}");
-    let said = stderr(&job.redial(&["convert", "--to", "clause"]));
+    let said = stderr(&job.redial(&["convert", "--to", "clause"])).to_owned();
     assert_eq!(said, "note: the policy is from REDIAL_WITH\n");
-    let page = stdout(&job.redial(&["plan", "--html", "-"]));
+    let page = stdout(&job.redial(&["plan", "--html", "-"])).to_owned();
     assert!(page.contains(">from REDIAL_WITH<"), "{page}");
-    let text = stdout(&job.redial(&["run", "--dry-run", "--", "true"]));
+    let text = stdout(&job.redial(&["run", "--dry-run", "--", "true"])).to_owned();
     assert!(
         text.contains("policy   attempts: 5, delay: 2s\n         from REDIAL_WITH\n"),
         "{text}"
     );
-    let said = stderr(&job.redial(&["run", "-v", "--", "true"]));
+    let said = stderr(&job.redial(&["run", "-v", "--", "true"])).to_owned();
     assert!(said.contains("true under attempts: 5, delay: 2s, from REDIAL_WITH\n"), "{said}");
 }
 
@@ -231,16 +212,16 @@ fn rules_of_the_environment_judge_the_command() {
     assert!(stdout(&job.redial(&["classify", "--exit", "8"])).starts_with("stop\n  by rules busy"));
     // As many as the flag can name, and in that order.
     let job = Job::new().set("REDIAL_RULES", "git, ./busy.toml");
-    let text = stdout(&job.redial(&["run", "--dry-run", "--", "true"]));
+    let text = stdout(&job.redial(&["run", "--dry-run", "--", "true"])).to_owned();
     let flags = ["run", "--rules", "git", "--rules", "./busy.toml", "--dry-run", "--", "true"];
     let from = "         rules git, ./busy.toml, from REDIAL_RULES\n";
-    let shown = stdout(&Job::new().redial(&flags));
+    let shown = stdout(&Job::new().redial(&flags)).to_owned();
     assert_eq!(text, format!("{shown}{from}"));
     let flag = ["run", "--rules", "git, ./busy.toml", "--dry-run", "--", "true"];
     assert_eq!(shown, stdout(&Job::new().redial(&flag)));
-    let said = stderr(&job.redial(&["run", "-v", "--", "true"]));
+    let said = stderr(&job.redial(&["run", "-v", "--", "true"])).to_owned();
     assert!(said.contains("redial: rules git, ./busy.toml, from REDIAL_RULES\n"), "{said}");
-    let said = stderr(&job.redial(&["run", "-v", "--rules", "git", "--", "true"]));
+    let said = stderr(&job.redial(&["run", "-v", "--rules", "git", "--", "true"])).to_owned();
     assert!(!said.contains("REDIAL_RULES"), "{said}");
     job.refuses(
         &["run", "--rules", "git,gti", "--", "touch", "ran"],
@@ -273,7 +254,7 @@ fn all_runs_of_a_job_log_and_share_a_budget() {
     assert_eq!(ends.len(), 2, "{log}");
     assert_eq!((&ends[0]["attempts"], &ends[0]["reason"]), (&2.into(), &"budget".into()));
     assert_eq!((&ends[1]["attempts"], &ends[1]["reason"]), (&1.into(), &"budget".into()));
-    let text = stdout(&job.redial(&["run", "--dry-run", "--", "true"]));
+    let text = stdout(&job.redial(&["run", "--dry-run", "--", "true"])).to_owned();
     let files = "events   events, from REDIAL_EVENTS\nbudget   budget, from REDIAL_BUDGET\n";
     assert!(text.ends_with(files), "{text}");
 
@@ -305,7 +286,7 @@ fn every_verb_that_takes_a_policy_has_the_environment_s() {
         ),
     ] {
         fs::write(job.path().join("network.log"), "connection refused\n").unwrap();
-        let text = stdout(&job.redial(arguments));
+        let text = stdout(&job.redial(arguments)).to_owned();
         assert!(text.contains(words), "{arguments:?}: {text}");
     }
 }
@@ -324,7 +305,8 @@ fn a_poll_takes_the_log_of_events_from_the_environment_and_nothing_else() {
     assert!(!job.path().join("budget").exists());
     let log = fs::read_to_string(job.path().join("events")).unwrap();
     assert_eq!(log.matches("attempt.start").count(), 9);
-    let text = stdout(&job.redial(&["until", "--dry-run", "--within", "2min", "--", "true"]));
+    let text =
+        stdout(&job.redial(&["until", "--dry-run", "--within", "2min", "--", "true"])).to_owned();
     assert!(
         text.contains("\npolicy   attempts: unlimited, delay: 1s, within: 2min\nrules "),
         "{text}"
@@ -346,7 +328,8 @@ fn a_plan_shows_the_pace_of_a_poll() {
     let job = Job::new().set("REDIAL_WITH", "retry: 1");
     let plan = job.plan(&["--preset", "until", "--within", "2min"]);
     assert_eq!(plan["policy"], "attempts: unlimited, delay: 1s, within: 2min");
-    let text = stdout(&job.redial(&["until", "--dry-run", "--within", "2min", "--", "true"]));
+    let text =
+        stdout(&job.redial(&["until", "--dry-run", "--within", "2min", "--", "true"])).to_owned();
     assert!(text.contains(plan["policy"].as_str().unwrap()), "{text}");
     assert_eq!(job.plan(&["--preset", "until"])["diagnostics"], Value::Array(vec![]));
 }

@@ -6,26 +6,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use redial_core::clause;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::program::{command, root, with_input};
+
 fn redial(arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_redial"))
-        .args(arguments)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A program that has read enough may stop reading.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
+    with_input(&mut command(Path::new("."), arguments), input.as_bytes())
 }
 
 fn printed(arguments: &[&str], input: &str) -> String {
@@ -45,7 +36,7 @@ fn checked(arguments: &[&str], input: &str) -> Vec<(Value, Vec<Value>)> {
 /// Every page of the repository, and what `--help` says of every verb.
 fn texts() -> Vec<(String, String)> {
     let mut texts = Vec::new();
-    pages(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), &mut texts);
+    pages(&root(), &mut texts);
     let help = printed(&["--help"], "");
     let verbs = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let verbs = verbs.take_while(|line| !line.is_empty());

@@ -1,17 +1,14 @@
 //! Who comes from another program is told what its words are here.
 
-use std::process::{Command, Stdio};
+use std::path::Path;
+
+use crate::program::{redial, stderr};
 
 /// What clap's tips name, for a command line that is refused.
 fn tips(arguments: &[&str]) -> Vec<String> {
-    let refused = Command::new(env!("CARGO_BIN_EXE_redial"))
-        .args(arguments)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let refused = redial(Path::new("."), arguments);
     assert_eq!(refused.status.code(), Some(125), "{arguments:?}");
-    let said = String::from_utf8(refused.stderr).unwrap();
+    let said = stderr(&refused);
     let tips = said.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
     let named = |tip: &str| {
         tip.rsplit_once(": '").map(|(_, named)| named.trim_end_matches('\'').to_owned())
@@ -61,11 +58,8 @@ fn a_flag_that_the_verb_does_not_have_is_not_named() {
 
 #[test]
 fn the_usage_below_a_tip_is_that_of_the_verb() {
-    let refused = Command::new(env!("CARGO_BIN_EXE_redial"))
-        .args(["run", "--interval", "5s"])
-        .output()
-        .unwrap();
-    let said = String::from_utf8(refused.stderr).unwrap();
+    let refused = redial(Path::new("."), &["run", "--interval", "5s"]);
+    let said = stderr(&refused);
     assert!(said.contains("Usage: redial run [OPTIONS] <COMMAND>..."), "{said}");
 }
 

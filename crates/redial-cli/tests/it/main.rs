@@ -17,6 +17,7 @@ mod foreign;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod kernel;
 mod plan;
+mod program;
 #[cfg(unix)]
 mod programs;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

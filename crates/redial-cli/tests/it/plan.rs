@@ -1,11 +1,13 @@
 //! `redial plan`: policies in, text out.
 
 use std::fs;
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
 
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
+use crate::program::command;
 use crate::xml::parsed;
 
 const FULL: &str = "attempts: 5, delay: 1s, backoff: exponential, max_delay: 30s, jitter: full";
@@ -24,9 +26,8 @@ const LONG: [&str; 4] = [
 ];
 
 fn run(columns: usize, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_redial"));
-    command.arg("plan").args(arguments).env("COLUMNS", columns.to_string()).env_remove("NO_COLOR");
-    command.output().unwrap()
+    let mut command = command(Path::new("."), &[&["plan"], arguments].concat());
+    command.env("COLUMNS", columns.to_string()).output().unwrap()
 }
 
 #[track_caller]

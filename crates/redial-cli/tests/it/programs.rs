@@ -3,38 +3,16 @@
 
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
+
+use crate::program::{command, is_installed, stderr};
 
 /// Runs a command twice at most under the rules of its program, without a wait.
-fn redial(folder: &Path, command: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_redial"))
-        .args(["run", "-n", "2", "-d", "0s", "--rules", command[0], "--"])
-        .args(command)
-        .current_dir(folder)
-        .env("LC_ALL", "C")
-        .env("GOFLAGS", "-mod=mod")
-        .env("GOPROXY", "off")
-        .env("GOTOOLCHAIN", "local")
-        .env("GOCACHE", folder.join("cache"))
-        .env_remove("GITHUB_ACTIONS")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn is_installed(program: &str, asked: &str) -> bool {
-    let found = Command::new(program).arg(asked).stdout(Stdio::null()).status().is_ok();
-    if !found {
-        #[expect(clippy::print_stderr, reason = "a test that did not look says so")]
-        {
-            eprintln!("{program} is not installed: left out");
-        }
-    }
-    found
+fn redial(folder: &Path, tool: &[&str]) -> Output {
+    let run = ["run", "-n", "2", "-d", "0s", "--rules", tool[0], "--"];
+    let mut command = command(folder, &[&run, tool].concat());
+    command.env("LC_ALL", "C").env("GOFLAGS", "-mod=mod").env("GOPROXY", "off");
+    command.env("GOTOOLCHAIN", "local").env("GOCACHE", folder.join("cache")).output().unwrap()
 }
 
 /// A port of loopback at which nothing listens.

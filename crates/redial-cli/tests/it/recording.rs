@@ -6,18 +6,16 @@ mod picture;
 mod reflow;
 mod screens;
 
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use self::screens::{Countdown, Frame, Recorder, Run};
 use crate::clock::{on_clock, pass};
 use crate::kernel::{FOR_EVER, Process, until};
+use crate::program::{REDIAL, install, root};
 use crate::stage::Stage;
 use crate::terminal::Terminal;
 use rustix::process::Signal;
-
-const REDIAL: &str = env!("CARGO_BIN_EXE_redial");
 
 /// Fails twice, as networks do.
 const FETCH: &str = "#!/bin/sh
@@ -39,13 +37,10 @@ const SHORT: &str = "run -n 2 -d 300ms --jitter none -- ./fetch";
 /// the clock is.
 const A_LITTLE: Duration = Duration::from_millis(50);
 
-/// A folder with the command in it. A file that is open to be written cannot be run: another process writes it.
+/// A folder with the command in it.
 fn stage() -> Stage {
     let stage = Stage::new();
-    stage.write("source", FETCH);
-    let mut install = Command::new("install");
-    install.args(["-m", "755", "source", "fetch"]).current_dir(stage.path(""));
-    assert!(install.status().unwrap().success());
+    install(&stage.path("fetch"), FETCH);
     stage
 }
 
@@ -236,7 +231,7 @@ fn is_kept() -> bool {
 
 /// The kept picture and this recording show the same, but for the times.
 fn compare(frames: &[Frame]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures/run.svg");
+    let path = root().join("docs/pictures/run.svg");
     let drawn = picture::draw(frames, "redial run", &description(frames));
     assert!(drawn.len() < 60_000, "{} bytes", drawn.len());
     if is_kept() {

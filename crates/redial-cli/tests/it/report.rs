@@ -3,53 +3,25 @@
 mod formats;
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
+
+use crate::program::{command, folder, stderr, stdout, with_input};
 
 fn redial(folder: &Path, arguments: &[&str]) -> Output {
-    with_input(folder, arguments, b"")
+    fed(folder, arguments, b"")
 }
 
-fn with_input(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_redial"))
-        .arg("report")
-        .args(arguments)
-        .current_dir(folder)
-        .env("COLUMNS", "100")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A program that has read enough may stop reading.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    child.wait_with_output().unwrap()
-}
-
-fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).unwrap()
-}
-
-fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).unwrap()
+fn fed(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
+    with_input(&mut command(folder, &[&["report"], arguments].concat()), input)
 }
 
 #[track_caller]
 fn succeeded(output: &Output) -> &str {
     assert_eq!((output.status.code(), stderr(output)), (Some(0), ""));
     stdout(output)
-}
-
-fn folder(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        fs::write(folder.path().join(name), text).unwrap();
-    }
-    folder
 }
 
 fn line(run: &str, kind: &str, fields: Value) -> String {
@@ -167,7 +139,7 @@ fn a_run_may_go_on_in_another_file_and_come_twice() {
     let folder = folder(&[("1", &first), ("2", &second), ("all", &run.concat())]);
     let report = |files: &[&str], input: &str| {
         let arguments = [&["--format", "json"], files].concat();
-        let output = with_input(folder.path(), &arguments, input.as_bytes());
+        let output = fed(folder.path(), &arguments, input.as_bytes());
         succeeded(&output).to_owned()
     };
     let all = report(&["all"], "");

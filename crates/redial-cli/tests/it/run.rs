@@ -8,36 +8,8 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-fn redial(folder: &Path, arguments: &[&str]) -> Output {
-    command(folder, arguments).output().unwrap()
-}
-
-fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_redial"));
-    command.args(arguments).current_dir(folder).stdin(Stdio::null());
-    for name in ["NO_COLOR", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "REDIAL_ATTEMPT"] {
-        command.env_remove(name);
-    }
-    // The defaults of whoever runs the tests.
-    for name in ["WITH", "POLICY", "RULES", "EVENTS", "BUDGET"] {
-        command.env_remove(format!("REDIAL_{name}"));
-    }
-    command
-}
-
-fn here() -> TempDir {
-    tempfile::tempdir().unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
+use crate::program::{REDIAL, command, folder, install, redial, root, stderr, stdout};
 
 /// Runs a shell script with nothing between its attempts.
 fn script(folder: &Path, flags: &[&str], script: &str) -> Output {
@@ -56,7 +28,7 @@ fn of_type<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
 
 #[track_caller]
 fn refused(arguments: &[&str], words: &[&str]) {
-    let folder = here();
+    let folder = folder(&[]);
     let touch = ["--", "touch", "ran"];
     let output = redial(folder.path(), &[&["run"], arguments, &touch[..]].concat());
     let said = stderr(&output);
@@ -70,15 +42,15 @@ fn refused(arguments: &[&str], words: &[&str]) {
 
 #[test]
 fn a_success_at_once_says_nothing() {
-    let folder = here();
+    let folder = folder(&[]);
     let output = script(folder.path(), &[], "echo out; echo err >&2");
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("out\n", "err\n"));
+    assert_eq!((stdout(&output), stderr(&output)), ("out\n", "err\n"));
 }
 
 #[test]
 fn a_failure_brings_up_what_check_would_say_of_the_policy() {
-    let folder = here();
+    let folder = folder(&[]);
     let spins = ["run", "--with", "attempts: unlimited"];
     // Two failures, and a success that ends it.
     let command = ["sh", "-c", "test $REDIAL_ATTEMPT = 3"];
@@ -99,7 +71,7 @@ fn a_failure_brings_up_what_check_would_say_of_the_policy() {
     );
     assert!(said.starts_with(warnings[0]), "{said}");
     assert_eq!(stderr(&failing(&["-q"])), "");
-    let bounded = stderr(&failing(&["--within", "1h"]));
+    let bounded = stderr(&failing(&["--within", "1h"])).to_owned();
     assert!(!bounded.contains("warning"), "{bounded}");
     let succeeding = redial(folder.path(), &[&spins[..], &["--", "true"]].concat());
     assert_eq!(stderr(&succeeding), "");
@@ -107,7 +79,7 @@ fn a_failure_brings_up_what_check_would_say_of_the_policy() {
 
 #[test]
 fn a_failure_says_what_happened_what_decided_how_long_and_what_is_left() {
-    let folder = here();
+    let folder = folder(&[]);
     let flags = ["-n", "3", "--retry-on", "exit:7", "--within", "1h"];
     let output = script(folder.path(), &flags, "exit 7");
     assert_eq!(output.status.code(), Some(7));
@@ -125,20 +97,21 @@ fn a_failure_says_what_happened_what_decided_how_long_and_what_is_left() {
 
 #[test]
 fn quiet_says_nothing_and_verbose_says_more() {
-    let folder = here();
+    let folder = folder(&[]);
     assert_eq!(stderr(&script(folder.path(), &["-q"], "exit 7")), "");
     // But what is redial's own doing is said.
-    let said = stderr(&redial(folder.path(), &["run", "-q", "--", "./nothing"]));
+    let said = stderr(&redial(folder.path(), &["run", "-q", "--", "./nothing"])).to_owned();
     assert!(said.contains("./nothing: not found"), "{said}");
-    let said = stderr(&script(folder.path(), &["-q", "-n", "1", "-t", "50ms"], "sleep 9"));
+    let said =
+        stderr(&script(folder.path(), &["-q", "-n", "1", "-t", "50ms"], "sleep 9")).to_owned();
     assert!(said.contains("timed out"), "{said}");
-    let said = stderr(&script(folder.path(), &["-v", "--seed", "5"], "exit 0"));
+    let said = stderr(&script(folder.path(), &["-v", "--seed", "5"], "exit 0")).to_owned();
     assert!(said.contains("seed 5") && said.contains("attempt 1/3 is process"), "{said}");
 }
 
 #[test]
 fn the_command_knows_which_attempt_it_is() {
-    let folder = here();
+    let folder = folder(&[]);
     let told =
         "echo $REDIAL_ATTEMPT/$REDIAL_ATTEMPTS ${REDIAL_LAST_EXIT-none} ${#REDIAL_RUN_ID}; exit 9";
     let output = script(folder.path(), &["-n", "2"], told);
@@ -147,7 +120,7 @@ fn the_command_knows_which_attempt_it_is() {
     let output = script(folder.path(), &["-n", "unlimited"], endless);
     assert_eq!(stdout(&output), "unlimited\nunlimited\n");
     // An outer redial's words are not for an inner one's command.
-    let program = env!("CARGO_BIN_EXE_redial");
+    let program = REDIAL;
     let nested =
         format!("{program} run -- sh -c 'echo $REDIAL_ATTEMPT ${{REDIAL_LAST_EXIT-none}}'; exit 3");
     let output = script(folder.path(), &["-n", "2"], &nested);
@@ -156,7 +129,7 @@ fn the_command_knows_which_attempt_it_is() {
 
 #[test]
 fn the_last_exit_of_a_signal_is_what_shells_say() {
-    let folder = here();
+    let folder = folder(&[]);
     let output = script(folder.path(), &["-n", "2"], "echo ${REDIAL_LAST_EXIT-none}; kill -9 $$");
     assert_eq!(stdout(&output), "none\n137\n");
     assert_eq!(output.status.code(), Some(137));
@@ -164,7 +137,7 @@ fn the_last_exit_of_a_signal_is_what_shells_say() {
 
 #[test]
 fn the_command_may_ask_for_a_delay_or_for_the_end() {
-    let folder = here();
+    let folder = folder(&[]);
     let asks = "echo 'retry-after 40ms' > $REDIAL_CONTROL; test $REDIAL_ATTEMPT = 2";
     let started = Instant::now();
     let output = script(folder.path(), &["--stop-on", "any", "--events", "events"], asks);
@@ -192,7 +165,7 @@ fn the_command_may_ask_for_a_delay_or_for_the_end() {
 
 #[test]
 fn a_delay_that_the_command_prints_is_slept_exactly_and_bounded() {
-    let folder = here();
+    let folder = folder(&[]);
     let from = ["--delay-from", r"stderr:/retry after (\d+ ?[a-z]*)/", "--events", "events"];
     let output = script(folder.path(), &from, "echo retry after 30 ms >&2; exit 1");
     assert_eq!(output.status.code(), Some(1));
@@ -227,7 +200,7 @@ fn a_delay_that_the_command_prints_is_slept_exactly_and_bounded() {
 
 #[test]
 fn a_date_that_the_command_prints_is_waited_for() {
-    let folder = here();
+    let folder = folder(&[]);
     let from = ["--delay-from", "stderr:/^Retry-After: (.*)$/", "--events", "events"];
     let date = |from_now: i64| {
         let now = SystemTime::now();
@@ -256,7 +229,7 @@ fn a_date_that_the_command_prints_is_waited_for() {
 
 #[test]
 fn what_a_run_sleeps_is_what_the_plan_shows() {
-    let folder = here();
+    let folder = folder(&[]);
     let flags = ["--seed", "42", "-n", "5", "-d", "2ms", "--jitter", "full"];
     let plan = redial(folder.path(), &[&["plan", "--json"], &flags[..]].concat());
     let plan: Value = serde_json::from_slice(&plan.stdout).unwrap();
@@ -281,7 +254,7 @@ fn what_a_run_sleeps_is_what_the_plan_shows() {
 
 #[test]
 fn the_events_are_those_of_the_contract() {
-    let folder = here();
+    let folder = folder(&[]);
     script(folder.path(), &["--events", "events", "--seed", "1"], "exit $((REDIAL_ATTEMPT < 2))");
     let events = events(folder.path());
     let types: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
@@ -309,9 +282,8 @@ fn the_events_are_those_of_the_contract() {
 /// The page that describes the events names every field that they have.
 #[test]
 fn the_events_have_the_fields_that_the_document_names() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = fs::read_to_string(root.join("docs/RUNNING.md")).unwrap();
-    let folder = here();
+    let page = fs::read_to_string(root().join("docs/RUNNING.md")).unwrap();
+    let folder = folder(&[]);
     let flags = ["--events", "events", "--retry-on", "stderr:/x/"];
     script(folder.path(), &flags, "echo x >&2; kill -USR1 $PPID; exit 1");
     let events = events(folder.path());
@@ -328,7 +300,7 @@ fn the_events_have_the_fields_that_the_document_names() {
 
 #[test]
 fn events_are_appended_and_go_to_standard_output_too() {
-    let folder = here();
+    let folder = folder(&[]);
     for _ in 0..2 {
         script(folder.path(), &["--events", "events"], "exit 0");
     }
@@ -342,17 +314,15 @@ fn an_event_log_that_cannot_be_written_harms_nothing() {
     if !Path::new("/dev/full").exists() {
         return;
     }
-    let folder = here();
+    let folder = folder(&[]);
     let output = script(folder.path(), &["--events", "/dev/full"], "echo $REDIAL_ATTEMPT; exit 3");
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(stdout(&output), "1\n2\n3\n");
     let warnings = stderr(&output).matches("the event log /dev/full is not whole").count();
     assert_eq!(warnings, 1, "{}", stderr(&output));
     // A file that may not grow further.
-    let limited = format!(
-        "ulimit -f 1; {} run -d 1ms -b fixed -n 20 --events events -- false",
-        env!("CARGO_BIN_EXE_redial"),
-    );
+    let limited =
+        format!("ulimit -f 1; {} run -d 1ms -b fixed -n 20 --events events -- false", REDIAL,);
     let output =
         Command::new("sh").args(["-c", &limited]).current_dir(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
@@ -361,7 +331,7 @@ fn an_event_log_that_cannot_be_written_harms_nothing() {
 
 #[test]
 fn a_flaky_success_is_a_result_of_its_own() {
-    let folder = here();
+    let folder = folder(&[]);
     let flaky = "exit $((REDIAL_ATTEMPT < 2))";
     let output = script(folder.path(), &["--flaky", "pass"], flaky);
     assert_eq!(output.status.code(), Some(0));
@@ -377,7 +347,7 @@ fn a_flaky_success_is_a_result_of_its_own() {
 
 #[test]
 fn github_gets_annotations_and_a_summary() {
-    let folder = here();
+    let folder = folder(&[]);
     let on_github = |flags: &[&str], text: &str| {
         let arguments = [&["run", "-d", "1ms"], flags, &["--", "sh", "-c", text]].concat();
         let mut command = command(folder.path(), &arguments);
@@ -390,7 +360,7 @@ fn github_gets_annotations_and_a_summary() {
     let line = stderr(&flaky).lines().find(|line| line.starts_with("::")).unwrap().to_owned();
     assert!(line.starts_with("::warning title=sh -c '"), "{line}");
     assert!(line.contains("::flaky: succeeded on attempt 2/3"), "{line}");
-    let failed = stderr(&on_github(&[], "exit 5 # 100%"));
+    let failed = stderr(&on_github(&[], "exit 5 # 100%")).to_owned();
     assert!(
         failed.contains("\n::error title=sh -c 'exit 5 # 100%25'::attempt 3/3: exit 5"),
         "{failed}"
@@ -404,7 +374,7 @@ fn github_gets_annotations_and_a_summary() {
 
 #[test]
 fn the_policy_of_a_file_brings_its_rules() {
-    let folder = here();
+    let folder = folder(&[]);
     let file = "policies:\n  fetch:\n    attempts: 4\n    delay: 1ms\n    timeout: 20s\n    retry_on: [network]\n";
     fs::write(folder.path().join("p.yaml"), file).unwrap();
     let run = |text: &str| {
@@ -419,7 +389,7 @@ fn the_policy_of_a_file_brings_its_rules() {
 
 #[test]
 fn rules_decide_in_the_order_of_the_contract() {
-    let folder = here();
+    let folder = folder(&[]);
     let attempts = |flags: &[&str], text: &str| {
         let flags = [flags, &["--events", "events"]].concat();
         let _ = fs::remove_file(folder.path().join("events"));
@@ -440,7 +410,7 @@ fn rules_decide_in_the_order_of_the_contract() {
 
 #[test]
 fn a_command_that_cannot_be_started_is_tried_again_only_on_request() {
-    let folder = here();
+    let folder = folder(&[]);
     for (program, code) in [("./nothing", 127), ("nothing-of-that-name", 127), ("/etc", 126)] {
         let output = redial(folder.path(), &["run", "--", program]);
         assert_eq!(output.status.code(), Some(code), "{program}");
@@ -454,7 +424,7 @@ fn a_command_that_cannot_be_started_is_tried_again_only_on_request() {
 
 #[test]
 fn a_dry_run_shows_everything_and_does_nothing() {
-    let folder = here();
+    let folder = folder(&[]);
     let flags =
         ["--dry-run", "-t", "3s", "--stop-on", "exit:2", "--events", "events", "--report", "r.md"];
     let output = script(folder.path(), &flags, "touch ran");
@@ -475,7 +445,7 @@ fn a_dry_run_shows_everything_and_does_nothing() {
 
 #[test]
 fn a_policy_in_the_place_of_the_command_is_told_where_it_goes() {
-    let folder = here();
+    let folder = folder(&[]);
     fs::write(folder.path().join("p.yaml"), "policies: {a: 'retry: 3'}\n").unwrap();
     for (word, is_told) in [("p.yaml#a", true), ("p.yaml", true), ("absent.yaml#a", false)] {
         let output = redial(folder.path(), &["run", word, "--", "true"]);
@@ -487,7 +457,7 @@ fn a_policy_in_the_place_of_the_command_is_told_where_it_goes() {
 
 #[test]
 fn a_report_is_written_in_the_format_of_its_name() {
-    let folder = here();
+    let folder = folder(&[]);
     for (name, start) in [("r.json", "{"), ("r.md", "#"), ("r.xml", "<?xml")] {
         script(folder.path(), &["--report", name], "exit 3");
         let report = fs::read_to_string(folder.path().join(name)).unwrap();
@@ -508,7 +478,7 @@ fn a_report_is_written_in_the_format_of_its_name() {
 /// A failure that opens the breaker ends the run there and then, and takes nothing from the budget.
 #[test]
 fn no_wait_leads_into_a_shared_breaker_that_is_open() {
-    let folder = here();
+    let folder = folder(&[]);
     let breaker = r#"{"redial": "breaker", "failures": 2, "recovery_seconds": 3600}"#;
     fs::write(folder.path().join("breaker"), breaker).unwrap();
     let budget = r#"{"redial": "budget", "capacity": 3, "deposit": 0, "floor_per_second": 1e-6}"#;
@@ -537,7 +507,7 @@ fn no_wait_leads_into_a_shared_breaker_that_is_open() {
 /// The attempt after a wait that outlasts the breaker's recovery is its probe.
 #[test]
 fn a_wait_may_outlast_the_recovery_of_a_shared_breaker() {
-    let folder = here();
+    let folder = folder(&[]);
     let breaker = r#"{"redial": "breaker", "failures": 1, "recovery_seconds": 0.0001}"#;
     fs::write(folder.path().join("breaker"), breaker).unwrap();
     let flags = ["--breaker", "breaker", "-n", "3"];
@@ -549,7 +519,7 @@ fn a_wait_may_outlast_the_recovery_of_a_shared_breaker() {
 
 #[test]
 fn what_another_attempt_would_meet_again_does_not_open_a_shared_breaker() {
-    let folder = here();
+    let folder = folder(&[]);
     let breaker = r#"{"redial": "breaker", "failures": 1, "recovery_seconds": 3600}"#;
     fs::write(folder.path().join("breaker"), breaker).unwrap();
     let run = |flags: &[&str], command: &[&str], code| {
@@ -572,7 +542,7 @@ fn what_another_attempt_would_meet_again_does_not_open_a_shared_breaker() {
 
 #[test]
 fn what_is_not_ready_yet_does_not_open_a_shared_breaker() {
-    let folder = here();
+    let folder = folder(&[]);
     let breaker = r#"{"redial": "breaker", "failures": 1, "recovery_seconds": 3600}"#;
     fs::write(folder.path().join("breaker"), breaker).unwrap();
     let looks = ["until", "-n", "2", "-d", "1ms", "--breaker", "breaker", "--", "false"];
@@ -583,7 +553,7 @@ fn what_is_not_ready_yet_does_not_open_a_shared_breaker() {
 
 #[test]
 fn what_was_held_comes_out_also_where_a_timeout_kills_at_once() {
-    let folder = here();
+    let folder = folder(&[]);
     let hold = ["--output", "hold", "--stderr", "hold", "--kill-after", "0s", "-T", "100ms"];
     let output = script(folder.path(), &hold, "echo important; echo trouble >&2; sleep 60");
     assert_eq!(output.status.code(), Some(124));
@@ -593,7 +563,7 @@ fn what_was_held_comes_out_also_where_a_timeout_kills_at_once() {
 
 #[test]
 fn a_budget_is_shared_and_an_open_breaker_refuses() {
-    let folder = here();
+    let folder = folder(&[]);
     let budget =
         r#"{"redial": "budget", "capacity": 3, "deposit": 0, "floor_per_second": 0.000001}"#;
     fs::write(folder.path().join("budget"), budget).unwrap();
@@ -645,7 +615,7 @@ fn what_is_wrong_is_said_before_anything_runs() {
     refused(&["--budget", "/dev/null"], &["/dev/null"]);
     refused(&["--breaker", "no/such/folder/b"], &["no/such/folder/b"]);
     refused(&["--budget", "b", "--breaker", "b"], &["--budget", "--breaker"]);
-    let folder = here();
+    let folder = folder(&[]);
     let output = redial(folder.path(), &["run"]);
     assert_eq!(output.status.code(), Some(125));
     assert!(stderr(&output).contains("COMMAND"), "{}", stderr(&output));
@@ -653,7 +623,7 @@ fn what_is_wrong_is_said_before_anything_runs() {
 
 #[test]
 fn numbers_at_their_extremes() {
-    let folder = here();
+    let folder = folder(&[]);
     let max = u64::MAX.to_string();
     let ok: [&[&str]; 9] = [
         &["-n", "1"],
@@ -688,7 +658,7 @@ fn numbers_at_their_extremes() {
 
 #[test]
 fn everything_after_the_command_is_its_own() {
-    let folder = here();
+    let folder = folder(&[]);
     let output = redial(folder.path(), &["run", "echo", "-n", "5", "--events", "-", "--", "-q"]);
     assert_eq!(stdout(&output), "5 --events - -- -q");
     let output =
@@ -699,7 +669,7 @@ fn everything_after_the_command_is_its_own() {
 #[test]
 fn words_that_are_not_utf8_reach_the_command() {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
-    let folder = here();
+    let folder = folder(&[]);
     let word = std::ffi::OsString::from_vec(vec![b'a', 0xff, 0xfe, b'z']);
     let mut command = command(folder.path(), &["run", "--events", "events", "--", "printf", "%s"]);
     let output = command.arg(&word).output().unwrap();
@@ -709,7 +679,7 @@ fn words_that_are_not_utf8_reach_the_command() {
 
 #[test]
 fn the_deadline_cuts_and_stops() {
-    let folder = here();
+    let folder = folder(&[]);
     let output = script(folder.path(), &["-T", "300ms", "-n", "unlimited"], "sleep 20");
     assert_eq!(output.status.code(), Some(124), "{}", stderr(&output));
     // Between attempts it is the command's own code.
@@ -723,11 +693,11 @@ fn the_deadline_cuts_and_stops() {
 
 #[test]
 fn classify_says_what_run_would_do() {
-    let folder = here();
+    let folder = folder(&[]);
     let classified = |arguments: &[&str]| {
         let output = redial(folder.path(), &[&["classify"], arguments].concat());
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        stdout(&output)
+        stdout(&output).to_owned()
     };
     assert_eq!(classified(&["--exit", "0"]), "success\n  by default: exit:0\n");
     assert!(classified(&["--exit", "1"]).starts_with("retry\n"));
@@ -784,7 +754,7 @@ fn ends_unread(folder: &Path, arguments: &[&str], ready: impl Fn() -> bool) {
 
 #[test]
 fn who_does_not_read_does_not_keep_redial_from_ending() {
-    let folder = here();
+    let folder = folder(&[]);
     let lines = || fs::read_to_string(folder.path().join("events")).unwrap_or_default();
     // What was held is coming out; half of it is no success.
     let held = ["run", "--kill-after", "300ms", "--output", "hold", "--events", "events", "--"];
@@ -806,7 +776,7 @@ fn who_does_not_read_does_not_keep_redial_from_ending() {
 
 #[test]
 fn an_alarm_ends_the_command_too() {
-    let folder = here();
+    let folder = folder(&[]);
     let script = "echo $$ > new; mv new pid; exec sleep 9998";
     let run = ["run", "--", "sh", "-c", script];
     let status = signalled(folder.path(), &run, "ALRM", || folder.path().join("pid").exists());
@@ -819,16 +789,14 @@ fn an_alarm_ends_the_command_too() {
 
 #[test]
 fn a_script_that_does_not_say_of_what_is_a_shells() {
-    let folder = here();
+    let folder = folder(&[]);
     let script = folder.path().join("greet");
-    fs::write(&script, "echo hello $1\n").unwrap();
-    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    install(&script, "echo hello $1\n");
     let output = redial(folder.path(), &["run", "--", "./greet", "you"]);
     assert_eq!(stdout(&output), "hello you\n", "{}", stderr(&output));
     // A program for another machine is none.
     let other = folder.path().join("other");
-    fs::write(&other, b"\x7fELF junk\0\0").unwrap();
-    fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    install(&other, b"\x7fELF junk\0\0");
     assert_eq!(redial(folder.path(), &["run", "--", "./other"]).status.code(), Some(126));
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     let output = command(folder.path(), &["run", "--", "greet", "me"]).env("PATH", path).output();
@@ -841,7 +809,7 @@ fn every_file_has_one_purpose() {
     refused(&["--events", "a", "--budget", "./a"], &["--events and --budget"]);
     refused(&["--report", "a.md", "--report", "a.md"], &["--report"]);
     // Also by names that lead to one place, where nothing is yet.
-    let folder = here();
+    let folder = folder(&[]);
     std::os::unix::fs::symlink("x.json", folder.path().join("y")).unwrap();
     let arguments = ["run", "--events", "y", "--report", "x.json", "--", "true"];
     assert_eq!(redial(folder.path(), &arguments).status.code(), Some(125));
@@ -849,7 +817,7 @@ fn every_file_has_one_purpose() {
 
 #[test]
 fn a_long_line_of_delays_takes_no_longer_than_it_should() {
-    let folder = here();
+    let folder = folder(&[]);
     fs::write(folder.path().join("log"), "7".repeat(60_000)).unwrap();
     let pattern = r"stderr:/(\d)(?:.*seconds)?/";
     let asked = ["classify", "--exit", "1", "--stderr", "log", "--delay-from", pattern, "--json"];
@@ -871,7 +839,7 @@ fn without_times(said: &str) -> String {
 
 #[test]
 fn held_errors_come_out_only_if_all_attempts_fail() {
-    let folder = here();
+    let folder = folder(&[]);
     let says = "echo err $REDIAL_ATTEMPT >&2; test $REDIAL_ATTEMPT = 3";
     let output = script(folder.path(), &["--stderr", "hold"], says);
     assert_eq!(output.status.code(), Some(0));
@@ -879,7 +847,7 @@ fn held_errors_come_out_only_if_all_attempts_fail() {
     let output = script(folder.path(), &["--stderr", "hold", "-n", "2"], says);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
-        without_times(&stderr(&output)),
+        without_times(stderr(&output)),
         "err 1\n\
          redial: attempt 1/2: exit 1; retrying in 1ms\n\
          err 2\n\
@@ -889,7 +857,7 @@ fn held_errors_come_out_only_if_all_attempts_fail() {
     let stops = ["--stderr", "hold", "--stop-on", "exit:2"];
     let output = script(folder.path(), &stops, "printf unfinished >&2; exit $REDIAL_ATTEMPT");
     assert_eq!(
-        without_times(&stderr(&output)).replace("unfinishedredial", "unfinished\nredial"),
+        without_times(stderr(&output)).replace("unfinishedredial", "unfinished\nredial"),
         "unfinished\n\
          redial: attempt 1/3: exit 1; retrying in 1ms\n\
          unfinished\n\
@@ -899,9 +867,7 @@ fn held_errors_come_out_only_if_all_attempts_fail() {
         script(folder.path(), &["--stderr", "hold", "-q"], "echo $REDIAL_ATTEMPT >&2; false");
     assert_eq!(stderr(&output), "1\n2\n3\n");
     // What could not be started is told with what was before it.
-    fs::write(folder.path().join("once"), "#!/bin/sh\necho gone >&2; rm once; exit 1\n").unwrap();
-    let chmod = Command::new("chmod").args(["+x", "once"]).current_dir(folder.path()).status();
-    assert!(chmod.unwrap().success());
+    install(&folder.path().join("once"), "#!/bin/sh\necho gone >&2; rm once; exit 1\n");
     let output = redial(folder.path(), &["run", "-d", "1ms", "--stderr", "hold", "--", "./once"]);
     assert_eq!(output.status.code(), Some(127));
     let said = stderr(&output);
@@ -911,7 +877,7 @@ fn held_errors_come_out_only_if_all_attempts_fail() {
 
 #[test]
 fn held_errors_of_a_success_say_nothing_of_flakiness_unless_that_is_asked_for() {
-    let folder = here();
+    let folder = folder(&[]);
     let says = "echo err $REDIAL_ATTEMPT >&2; test $REDIAL_ATTEMPT = 2";
     for (flaky, code, words) in [("warn", 0, "is flaky"), ("fail", 1, "by --flaky fail")] {
         let output = script(folder.path(), &["--stderr", "hold", "--flaky", flaky], says);
@@ -928,7 +894,7 @@ fn held_errors_of_a_success_say_nothing_of_flakiness_unless_that_is_asked_for() 
 
 #[test]
 fn a_pattern_that_would_hold_up_the_command_is_named_once() {
-    let folder = here();
+    let folder = folder(&[]);
     let pattern = r"a[ab]{20}[^ab\n][ab]";
     let rule = format!("stdout:/{pattern}/");
     let flags = ["-n", "2", "--stop-on", &rule, "--stop-on", "stdout:/x/", "--events", "events"];
@@ -951,7 +917,7 @@ fn a_pattern_that_would_hold_up_the_command_is_named_once() {
 
 #[test]
 fn held_errors_are_watched_and_go_with_held_output() {
-    let folder = here();
+    let folder = folder(&[]);
     let flags = ["--stderr", "hold", "--output", "hold", "--stop-on", "stderr:/err 2/"];
     let says = "echo err $REDIAL_ATTEMPT >&2; echo out $REDIAL_ATTEMPT; exit 4";
     let output = script(folder.path(), &[&flags[..], &["--events", "events"]].concat(), says);
@@ -966,7 +932,7 @@ fn held_errors_are_watched_and_go_with_held_output() {
 
 #[test]
 fn held_errors_of_any_size_take_little_memory_and_a_full_disk_is_no_success() {
-    let folder = here();
+    let folder = folder(&[]);
     let line = "0123456789abcde\n";
     let writes = "yes 0123456789abcde | head -c 5000000 >&2
 grep VmHWM /proc/$PPID/status >memory; exit 1";
@@ -991,7 +957,7 @@ fn a_report_that_cannot_be_written_is_found_before_anything_runs() {
     // Nobody makes a file there, root included.
     refused(&["--report", "/proc/report.json"], &["--report: cannot write /proc/report.json: "]);
     refused(&["--report", "/proc/version.md"], &["--report: cannot write /proc/version.md: "]);
-    let folder = here();
+    let folder = folder(&[]);
     let output =
         |report: &str| redial(folder.path(), &["run", "--report", report, "--", "touch", "ran"]);
     fs::create_dir(folder.path().join("folder.json")).unwrap();
@@ -1030,7 +996,7 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[test]
 fn a_command_runs_whatever_the_time_of_day() {
-    let folder = here();
+    let folder = folder(&[]);
     fs::write(folder.path().join("clock.c"), OTHER_CLOCK).unwrap();
     // What links this test compiles the library.
     let compiled = Command::new("cc")
@@ -1078,7 +1044,7 @@ fn fields_of_the_help() -> Vec<(String, String)> {
 
 #[test]
 fn the_help_has_every_field_of_every_event() {
-    let folder = here();
+    let folder = folder(&[]);
     script(folder.path(), &["-n", "2", "--events", "events"], "exit 7");
     // The command signals redial, which waits for it and then dies of the signal.
     let signals = "trap 'exit 3' TERM; kill -TERM $PPID; while :; do sleep 0.01; done";

@@ -2,14 +2,12 @@
 //! times may differ. To write down how it goes now:
 //! `TRYCMD=overwrite cargo test -p redial-cli --test it sessions`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-const FENCE: &str = "```shell-session\n";
+use crate::program::{path_with_redial, root};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+const FENCE: &str = "```shell-session\n";
 
 #[test]
 fn the_sessions_go_as_the_documents_say() {
@@ -62,12 +60,10 @@ fn commands(session: &str) -> impl Iterator<Item = &str> {
 
 /// The command, and what it prints to a terminal that has no colours.
 fn played(command: &str, folder: &Path) -> String {
-    let program = Path::new(env!("CARGO_BIN_EXE_redial")).parent().unwrap();
-    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let output = Command::new("sh")
         .args(["-c", &format!("exec 2>&1\n{command}")])
         .current_dir(folder)
-        .env("PATH", path)
+        .env("PATH", path_with_redial())
         .env("COLUMNS", "100")
         .env("NO_COLOR", "1")
         .env_remove("GITHUB_ACTIONS")

@@ -3,44 +3,18 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Stdio};
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-fn redial(folder: &Path, arguments: &[&str]) -> Output {
-    command(folder, arguments).output().unwrap()
-}
-
-fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_redial"));
-    command.args(arguments).current_dir(folder).stdin(Stdio::null()).env_remove("NO_COLOR");
-    for variable in
-        ["REDIAL_WITH", "REDIAL_POLICY", "REDIAL_RULES", "REDIAL_EVENTS", "REDIAL_BUDGET"]
-    {
-        command.env_remove(variable);
-    }
-    command
-}
-
-fn here() -> TempDir {
-    tempfile::tempdir().unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
+use crate::program::{command, folder, redial, stderr, stdout};
 
 /// What works, and what it prints.
 #[track_caller]
 fn works(folder: &Path, arguments: &[&str]) -> String {
     let output = redial(folder, arguments);
-    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{arguments:?}");
-    stdout(&output)
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""), "{arguments:?}");
+    stdout(&output).to_owned()
 }
 
 #[track_caller]
@@ -62,7 +36,7 @@ fn json(folder: &Path, file: &str) -> Value {
 
 #[test]
 fn a_budget_is_made_spent_shown_and_filled() {
-    let folder = here();
+    let folder = folder(&[]);
     let folder = folder.path();
     let settings = ["--capacity", "4", "--deposit", "0.5", "--floor-per-second", "0"];
     let made = works(folder, &[&["shared", "create", "budget", "b"], &settings[..]].concat());
@@ -93,7 +67,7 @@ fn a_budget_is_made_spent_shown_and_filled() {
 
 #[test]
 fn a_breaker_is_made_opened_shown_and_closed() {
-    let folder = here();
+    let folder = folder(&[]);
     let folder = folder.path();
     let settings = ["--failures", "2", "--recovery", "1h", "--probes", "3"];
     let made = works(folder, &[&["shared", "create", "breaker", "b"], &settings[..]].concat());
@@ -150,7 +124,7 @@ impl Running {
 
 #[test]
 fn who_runs_while_a_breaker_is_reset_goes_on_unharmed() {
-    let folder = here();
+    let folder = folder(&[]);
     let folder = folder.path();
     let half_open = r#"{"redial":"breaker","failures":1,"state":"half-open"}"#;
     fs::write(folder.join("b"), half_open).unwrap();
@@ -174,7 +148,7 @@ fn who_runs_while_a_breaker_is_reset_goes_on_unharmed() {
 
 #[test]
 fn who_looks_makes_nothing_and_changes_nothing() {
-    let folder = here();
+    let folder = folder(&[]);
     let folder = folder.path();
     for verb in ["show", "reset"] {
         refused(folder, &["shared", verb, "absent"], "error: ");
@@ -194,7 +168,7 @@ fn who_looks_makes_nothing_and_changes_nothing() {
 
 #[test]
 fn what_is_no_shared_file_is_refused_and_left_alone_and_the_others_have_their_turn() {
-    let folder = here();
+    let folder = folder(&[]);
     let folder = folder.path();
     for (text, words) in [
         ("", "f: it is empty; "),
@@ -229,7 +203,7 @@ fn what_is_no_shared_file_is_refused_and_left_alone_and_the_others_have_their_tu
 
 #[test]
 fn a_file_that_is_there_is_not_made_again() {
-    let folder = here();
+    let folder = folder(&[]);
     let folder = folder.path();
     works(folder, &["shared", "create", "budget", "b", "--capacity", "5"]);
     for kind in ["budget", "breaker"] {
@@ -244,7 +218,7 @@ fn a_file_that_is_there_is_not_made_again() {
 
 #[test]
 fn every_setting_at_its_ends() {
-    let folder = here();
+    let folder = folder(&[]);
     let folder = folder.path();
     for (kind, flag, bad, words) in [
         ("budget", "--capacity", "-1", "budget capacity: -1 is out of range"),
@@ -300,7 +274,7 @@ fn every_setting_at_its_ends() {
         works(folder, &["shared", "create", kind, &file, flag, good]);
         // What was made can be used, shown and reset.
         let used = redial(folder, &["run", "-q", &format!("--{kind}"), &file, "--", "true"]);
-        assert_eq!((used.status.code(), stderr(&used).as_str()), (Some(0), ""), "{flag} {good}");
+        assert_eq!((used.status.code(), stderr(&used)), (Some(0), ""), "{flag} {good}");
         works(folder, &["shared", "show", &file]);
         works(folder, &["shared", "reset", &file]);
     }
@@ -308,7 +282,7 @@ fn every_setting_at_its_ends() {
 
 #[test]
 fn who_looks_does_not_wait_for_ever_for_a_lock() {
-    let folder = here();
+    let folder = folder(&[]);
     let folder = folder.path();
     works(folder, &["shared", "create", "breaker", "b"]);
     // As a process that was stopped in the middle of a change.
@@ -326,7 +300,7 @@ fn who_looks_does_not_wait_for_ever_for_a_lock() {
 
 #[test]
 fn the_help_of_each_part_is_there() {
-    let folder = here();
+    let folder = folder(&[]);
     for words in [
         &["help", "shared"][..],
         &["shared", "--help"],

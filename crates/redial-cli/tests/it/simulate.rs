@@ -11,12 +11,12 @@ mod outputs;
 mod results;
 mod tuning;
 
-use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::Value;
-use tempfile::TempDir;
+
+use crate::program::{self, folder, parsed, stderr, stdout};
 
 /// The policy that the others of the AWS article are compared with.
 const FULL_JITTER: &str =
@@ -46,25 +46,11 @@ fn redial(line: &str) -> Output {
 }
 
 fn in_folder(folder: &Path, line: &str) -> Output {
-    with_words(folder, &words(line))
-}
-
-fn with_words(folder: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_redial"));
-    command.args(words).current_dir(folder).env("COLUMNS", "100").env_remove("NO_COLOR");
-    command.stdin(Stdio::null()).output().unwrap()
+    program::redial(folder, &words(line))
 }
 
 fn simulate(line: &str) -> Output {
     redial(&format!("simulate {line}"))
-}
-
-fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).unwrap()
-}
-
-fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).unwrap()
 }
 
 /// The results of a simulation that goes well.
@@ -73,13 +59,6 @@ fn json(line: &str) -> Value {
     let output = simulate(&format!("{line} --json"));
     assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
     parsed(&output)
-}
-
-#[track_caller]
-fn parsed(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-        panic!("{error}: {}{}", stdout(output), stderr(output));
-    })
 }
 
 #[track_caller]
@@ -93,14 +72,6 @@ fn refused_in(folder: &Path, line: &str, because: &str) {
     assert_eq!(output.status.code(), Some(125), "{line}: {}", stderr(&output));
     assert!(stderr(&output).contains(because), "{line}: {}", stderr(&output));
     assert_eq!(stdout(&output), "", "{line}");
-}
-
-fn folder(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        fs::write(folder.path().join(name), text).unwrap();
-    }
-    folder
 }
 
 /// What a mean is made of.

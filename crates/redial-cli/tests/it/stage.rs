@@ -248,12 +248,12 @@ pub(crate) fn started(command: &mut Command) -> Started {
     Started::new(command.spawn().unwrap())
 }
 
-/// A shell without job control starts what runs in its background with SIGINT and SIGQUIT ignored, and
-/// children inherit that: whoever runs the tests so would wait for ever for an end by Ctrl-C.
+/// A shell without job control starts what runs in its background with SIGINT and SIGQUIT ignored, `nohup` with SIGHUP,
+/// and children inherit that: whoever runs the tests so would wait for ever for an end by Ctrl-C.
 #[expect(unsafe_code, reason = "the standard library has no way to set a signal's default")]
 static KEYS_ARE_HEARD: LazyLock<()> = LazyLock::new(|| {
     use nix::sys::signal::{SigHandler, Signal, signal};
-    for key in [Signal::SIGINT, Signal::SIGQUIT] {
+    for key in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP] {
         // SAFETY: the default is no handler, so there is no code that could run at a wrong moment.
         unsafe { signal(key, SigHandler::SigDfl) }.unwrap();
     }

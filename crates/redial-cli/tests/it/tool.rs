@@ -4,6 +4,8 @@ use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::program::REDIAL;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tool {
     Redial,
@@ -44,7 +46,7 @@ impl Tool {
     /// Where it is, if it is installed.
     pub(crate) fn path(self) -> Option<PathBuf> {
         if self == Self::Redial {
-            return Some(env!("CARGO_BIN_EXE_redial").into());
+            return Some(REDIAL.into());
         }
         let folders = env::var_os("PATH")?;
         env::split_paths(&folders).map(|path| path.join(self.name())).find(|path| path.is_file())
@@ -124,7 +126,7 @@ pub(crate) fn redial(flags: &str, script: &str) -> Vec<String> {
 
 /// `redial run` with these flags on a command.
 pub(crate) fn redial_on(flags: &str, command: &[&str]) -> Vec<String> {
-    let mut line = vec![env!("CARGO_BIN_EXE_redial"), "run"];
+    let mut line = vec![REDIAL, "run"];
     line.extend(["-b", "fixed", "--jitter", "none", "--max-delay", "1d"]);
     line.extend(flags.split_whitespace());
     line.push("--");

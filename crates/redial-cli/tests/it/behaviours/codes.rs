@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::clock::on_clock;
 use crate::kernel::Told;
+use crate::program::{REDIAL, install};
 use crate::stage::{Stage, kinds, of_kind};
 use crate::tool::{redial, redial_on};
 
@@ -85,8 +86,7 @@ fn a_command_that_comes_to_be_there_is_found() -> Told<()> {
     let mut started =
         stage.start(&redial_on("-n 1000 -d 20ms --retry-on spawn --events events", &["./later"]));
     assert!(crate::kernel::until(stage.patience, || stage.text("events").contains("decision")));
-    stage.write("new", "#!/bin/sh\necho there\n");
-    fs::set_permissions(stage.path("new"), fs::Permissions::from_mode(0o755)).unwrap();
+    install(&stage.path("new"), "#!/bin/sh\necho there\n");
     fs::rename(stage.path("new"), stage.path("later")).unwrap();
     assert_eq!(started.end(stage.patience)?.code(), 0, "{}", stage.scene());
     assert_eq!(stage.text("out"), "there\n");
@@ -201,7 +201,7 @@ fn bad_usage_is_125_and_nothing_runs() -> Told<()> {
         "-s INTR -- touch ran",
     ] {
         let stage = Stage::new();
-        let line = format!("{} run {line}", env!("CARGO_BIN_EXE_redial"));
+        let line = format!("{} run {line}", REDIAL);
         let words: Vec<&str> = line.split_whitespace().collect();
         let ended = stage.run(&words)?;
         assert_eq!(ended.status.code(), Some(125), "{line}: {}", stage.scene());

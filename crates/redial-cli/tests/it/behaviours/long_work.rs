@@ -8,6 +8,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::kernel::{Started, Told, until};
+use crate::program::REDIAL;
 use crate::stage::Stage;
 use crate::terminal::{CTRL_C, Terminal};
 
@@ -29,7 +30,7 @@ const SEARCH: &[&str] =
 const A_SECOND: Duration = Duration::from_secs(1);
 
 fn redial<'l>(line: &[&'l str], more: &[&'l str]) -> Vec<&'l str> {
-    [&[env!("CARGO_BIN_EXE_redial")], line, more].concat()
+    [&[REDIAL], line, more].concat()
 }
 
 /// It runs, and shows how far it is.

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::process::Stdio;
 
 use crate::kernel::Told;
+use crate::program::REDIAL;
 use crate::stage::{Stage, started};
 use crate::terminal::Terminal;
 use crate::tool::redial;
@@ -17,7 +18,7 @@ const ALTERNATING: &str =
 
 /// Watched by a rule that does not care for the stream, held by a poll, and left alone.
 fn lines() -> Vec<Vec<String>> {
-    let program = env!("CARGO_BIN_EXE_redial");
+    let program = REDIAL;
     let poll =
         [program, "until", "--success-on", "output:/err 999/", "--", "sh", "-c", ALTERNATING];
     vec![
@@ -123,7 +124,7 @@ fn a_rule_about_either_stream_sees_both_where_they_are_one() -> Told<()> {
 fn a_rule_about_one_stream_still_tells_them_apart() -> Told<()> {
     let condition = "stdout:/out 999/ & !stdout:/err/ & stderr:/err 999/ & !stderr:/out/";
     let stage = Stage::new();
-    let program = env!("CARGO_BIN_EXE_redial");
+    let program = REDIAL;
     let line =
         [program, "run", "-n", "1", "--success-on", condition, "--", "sh", "-c", ALTERNATING];
     let file = stage.create("both");

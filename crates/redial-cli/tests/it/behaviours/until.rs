@@ -6,12 +6,13 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::kernel::{self, Told};
+use crate::program::REDIAL;
 use crate::stage::{Stage, of_kind};
 use crate::terminal::{CTRL_C, Terminal};
 
 /// `redial until` with these flags, separated by blanks, on a script for `sh`.
 fn until(flags: &str, script: &str) -> Vec<String> {
-    let program = env!("CARGO_BIN_EXE_redial");
+    let program = REDIAL;
     let line = [program, "until"].into_iter().chain(flags.split_whitespace());
     line.chain(["--", "sh", "-c", script]).map(str::to_owned).collect()
 }
@@ -92,7 +93,7 @@ fn the_exit_codes_are_those_of_run() -> Told<()> {
 #[test]
 fn a_command_that_cannot_be_started_is_not_waited_for() -> Told<()> {
     let stage = Stage::new();
-    let line = [env!("CARGO_BIN_EXE_redial"), "until", "--events", "events", "--", "./nothing"];
+    let line = [REDIAL, "until", "--events", "events", "--", "./nothing"];
     assert_eq!(stage.run(&line)?.code(), 127);
     let events = stage.events()?;
     assert_eq!(of_kind(&events, "run.end")[0]["attempts"], 1);
@@ -110,7 +111,7 @@ fn a_poll_is_not_flaky_in_its_events_and_reports() -> Told<()> {
     let end = of_kind(&events, "run.end")[0];
     assert_eq!((&end["attempts"], &end["flaky"]), (&4.into(), &false.into()));
     let report = |arguments: &[&str]| {
-        let mut redial = Command::new(env!("CARGO_BIN_EXE_redial"));
+        let mut redial = Command::new(REDIAL);
         let output = redial.arg("report").args(arguments).arg(stage.path("events")).output();
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
@@ -157,7 +158,7 @@ fn warnings_about_endless_waits_are_not_for_a_poll_and_one_about_spinning_is() -
         ("attempts: unlimited", Some("warning[hot-loop]")),
     ] {
         let stage = Stage::new();
-        let program = env!("CARGO_BIN_EXE_redial");
+        let program = REDIAL;
         let script = "test $REDIAL_ATTEMPT = 2";
         let line = [program, "until", "--with", clause, "--", "sh", "-c", script];
         assert_eq!(stage.run(&line)?.code(), 0);

@@ -1,13 +1,13 @@
 //! Reports in every format: events in, text out.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 use redial_core::{Random, SplitMix64};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
+use crate::program::{command, with_input};
 use crate::xml::{Element, parsed};
 
 const SECOND: u64 = 1_000_000_000;
@@ -17,17 +17,9 @@ const HOSTILE: &str = "a\nb\r]]>|`*_<b onclick='x'>&amp;\"\u{1b}[31mred\u{9b}1m\
 
 /// What `redial report` makes of these events.
 fn report_at(columns: usize, format: &str, lines: &[Value]) -> String {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_redial"))
-        .args(["report", "--format", format, "-"])
-        .env("COLUMNS", columns.to_string())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let mut command = command(Path::new("."), &["report", "--format", format, "-"]);
+    let output = with_input(command.env("COLUMNS", columns.to_string()), text.as_bytes());
     assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""));
     String::from_utf8(output.stdout).unwrap()
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{redial, stderr, stdout, with_words, words};
+use super::{redial, stderr, stdout, words};
 
 const SCENARIOS: [&str; 4] = ["contention", "outage", "wave", "layers"];
 
@@ -53,7 +53,7 @@ fn the_examples_of_the_help_are_right() {
         let mut count = 0;
         for example in examples.split("redial ").skip(1).filter(|line| !line.contains(".toml")) {
             let words = [words(example), words(wrong)].concat();
-            let output = with_words(Path::new("."), &words);
+            let output = crate::program::redial(Path::new("."), &words);
             let reason = wrong.replace(" 0", ": 0 is out of range");
             assert!(stderr(&output).contains(&reason), "{words:?}: {}", stderr(&output));
             count += 1;

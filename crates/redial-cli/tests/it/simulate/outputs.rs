@@ -206,7 +206,7 @@ fn who_reads_one_line_and_leaves_is_no_error() {
         ("simulate layers --calls 5 --trials 2 --assert 'worst < 2x'", 1),
         ("simulate layers --calls 5 --trials 2 --json --assert 'worst < 2x'", 1),
     ] {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_redial"))
+        let mut child = Command::new(crate::program::REDIAL)
             .args(words(line))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -219,7 +219,7 @@ fn who_reads_one_line_and_leaves_is_no_error() {
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(code), ""), "{line}");
     }
-    let mut child = Command::new(env!("CARGO_BIN_EXE_redial"))
+    let mut child = Command::new(crate::program::REDIAL)
         .args(words("simulate layers --calls 5 --trials 2"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -268,7 +268,7 @@ fn no_number_is_lost_on_a_narrow_terminal() {
         ("80", &wave, "100% [>97.5%]", 7),
         ("40", &crowd, "ms ", 1),
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_redial"))
+        let output = Command::new(crate::program::REDIAL)
             .args(words(line))
             .env("COLUMNS", columns)
             .output()
