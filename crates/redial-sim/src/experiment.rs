@@ -85,8 +85,8 @@ impl Experiment {
     }
 
     /// The trials in order, up to the first that was cut by a bound, or that was never run because
-    /// the watch was stopped. Each thread makes one `workshop` and uses it for all its trials, so
-    /// that they allocate once; `trial` is given the workshop and the trial's index.
+    /// the watch was stopped. Each thread makes one `workspace` and uses it for all its trials, so
+    /// that they allocate once; `trial` is given the workspace and the trial's index.
     ///
     /// See [`Scenario`](crate::Scenario) for an example.
     ///
@@ -95,15 +95,15 @@ impl Experiment {
     /// No trials or threads, or too many of them.
     pub fn run<W, T: Trial>(
         &self,
-        workshop: impl Fn() -> W + Sync,
+        workspace: impl Fn() -> W + Sync,
         trial: impl Fn(&mut W, u32) -> T + Sync,
     ) -> Result<Vec<T>, Invalid> {
         self.check()?;
-        let watched = |workshop: &mut W, index| {
+        let watched = |workspace: &mut W, index| {
             if self.watch.is_stopped() {
                 return None;
             }
-            let result = trial(workshop, index);
+            let result = trial(workspace, index);
             (result.trace().ended != Ended::Stopped).then(|| {
                 self.watch.count_trial();
                 result
@@ -111,7 +111,7 @@ impl Experiment {
         };
         let is_cut = |result: &T| !result.trace().ended.is_complete();
         let is_last = |result: &Option<T>| result.as_ref().is_none_or(is_cut);
-        let all = trials::run(self.trials, self.threads, workshop, watched, is_last);
+        let all = trials::run(self.trials, self.threads, workspace, watched, is_last);
         Ok(all.into_iter().flatten().collect())
     }
 }

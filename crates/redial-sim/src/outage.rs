@@ -19,7 +19,7 @@ pub use self::timeline::Timeline;
 pub use self::timetable::Phases;
 pub use self::traffic::{Arrivals, Service};
 
-use self::calls::{Calls, Terms};
+use self::calls::{CallSettings, Calls};
 use self::server::Server;
 use self::timetable::Timetable;
 use self::traffic::Traffic;
@@ -361,11 +361,11 @@ impl Outage {
         Timetable::new(nanos(before), nanos(down), nanos(after), nanos(window))
     }
 
-    fn terms(&self) -> Terms {
+    fn call_settings(&self) -> CallSettings {
         let Self { errors, budget, breaker, processes, .. } = *self;
         let timeout = self.timeout.as_nanos() as u64;
         let one_way = self.round_trip.as_nanos() as u64 / 2;
-        Terms { timeout, one_way, errors, budget, breaker, processes }
+        CallSettings { timeout, one_way, errors, budget, breaker, processes }
     }
 }
 
@@ -386,7 +386,7 @@ impl Scenario for Outage {
         let engine = OpenEngine::new(timetable.until, bounds, watch);
         let server = Server::new(timetable, remaining, refuses, queue);
         let traffic = Traffic::new(arrivals, rate, service, capacity);
-        let calls = || Calls::new(policy, self.terms(), traffic.clone(), server.clone());
+        let calls = || Calls::new(policy, self.call_settings(), traffic.clone(), server.clone());
         self.experiment.run(
             || (engine.clone(), calls()),
             |(engine, calls), index| self.trial(engine, calls, index),

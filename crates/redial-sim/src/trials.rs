@@ -7,11 +7,11 @@ use std::thread;
 /// up to and including the first for which `is_last` holds. Later ones that another thread has
 /// already run are thrown away, so that the result does not depend on the number of threads.
 ///
-/// Each thread has a workshop of its own: trials share nothing and allocate once.
+/// Each thread has a workspace of its own: trials share nothing, and its memory is allocated once.
 pub(crate) fn run<W, T: Send>(
     count: u32,
     threads: u32,
-    workshop: impl Fn() -> W + Sync,
+    workspace: impl Fn() -> W + Sync,
     trial: impl Fn(&mut W, u32) -> T + Sync,
     is_last: impl Fn(&T) -> bool + Sync,
 ) -> Vec<T> {
@@ -19,13 +19,13 @@ pub(crate) fn run<W, T: Send>(
     let end = AtomicU32::new(count);
     let work = || {
         let mut done = Vec::new();
-        let mut workshop = workshop();
+        let mut workspace = workspace();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             if index >= end.load(Ordering::Relaxed) {
                 return done;
             }
-            let result = trial(&mut workshop, index);
+            let result = trial(&mut workspace, index);
             if is_last(&result) {
                 end.fetch_min(index + 1, Ordering::Relaxed);
             }

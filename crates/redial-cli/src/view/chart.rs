@@ -1,7 +1,7 @@
 //! Figures of numbers: curves, steps and dots between two axes, and strips of amounts over time.
 //!
-//! A figure is said once and drawn three ways: for a page, as a picture by itself, and in a
-//! terminal. What cannot be drawn, such as an infinite value, is left out of all of them.
+//! A figure is drawn in three ways: on a page, as a picture by itself, and in a terminal. What cannot
+//! be drawn, such as an infinite value, is left out of all of them.
 
 mod blocks;
 mod braille;
@@ -22,19 +22,17 @@ pub(crate) use super::axis::{Axis, Scale};
 use super::svg::{Canvas, Drawing, Size};
 pub(crate) use super::table::Table;
 
-/// One measurement.
+/// A measured value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
-    /// Where it was taken.
     pub x: f64,
-    /// What came out.
     pub y: f64,
     /// The 95 % confidence interval of `y`, from the lower end to the upper; both `y` for none.
     pub interval: (f64, f64),
 }
 
 impl Point {
-    /// One that is known, or of which it is not known how well.
+    /// One without an interval.
     pub(crate) const fn new(x: f64, y: f64) -> Self {
         Self { x, y, interval: (y, y) }
     }
@@ -68,7 +66,7 @@ pub(crate) enum Style {
 /// Measurements that belong together.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
-    /// What to call them; of any length, and it may hold anything.
+    /// Of any length, and with any characters.
     pub name: String,
     /// In the order in which they are joined; [`Point::GAP`] is between two trials.
     pub points: Vec<Point>,
@@ -173,7 +171,7 @@ pub(crate) struct Strip {
     pub unit: String,
 }
 
-/// Something to look at.
+/// A chart or a strip.
 #[derive(Clone, Debug)]
 pub(crate) enum Figure {
     Chart(Chart),

@@ -7,14 +7,14 @@
 use redial_core::{Policy, Schedule, SplitMix64};
 
 use super::crowd::{BEGUN, REFUSED, Tally};
-use super::latency::Draw;
+use super::latency::Sampler;
 use super::{Contest, Crowd, Latency, Learning};
 use crate::engine::{Event, Model};
 
 #[derive(Debug)]
 pub(super) struct Ballot<'p, S> {
     crowd: Crowd<'p, S, Proposal>,
-    round_trip: Draw,
+    round_trip: Sampler,
     learning: Learning,
     /// The promised ballot of this epoch: a number, counted from 1, and the client.
     promised: (u32, u32),
@@ -65,7 +65,7 @@ const NO_BALLOT: (u32, u32) = (0, 0);
 
 impl<'p, S: Schedule> Ballot<'p, S> {
     pub(super) fn new(policy: &'p Policy<S>, round_trip: Latency, learning: Learning) -> Self {
-        let (crowd, round_trip) = (Crowd::new(policy), Draw::new(round_trip));
+        let (crowd, round_trip) = (Crowd::new(policy), Sampler::new(round_trip));
         Self { crowd, round_trip, learning, promised: NO_BALLOT, epoch: 0, opened: 0 }
     }
 }

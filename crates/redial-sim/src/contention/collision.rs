@@ -3,14 +3,14 @@
 use redial_core::{Policy, Schedule, SplitMix64};
 
 use super::crowd::{BEGUN, REFUSED, Tally};
-use super::latency::Draw;
+use super::latency::Sampler;
 use super::{Contest, Crowd, Latency};
 use crate::engine::{Event, Model};
 
 #[derive(Debug)]
 pub(super) struct Collision<'p, S> {
     crowd: Crowd<'p, S, Pending>,
-    round_trip: Draw,
+    round_trip: Sampler,
     channel: Channel,
 }
 
@@ -57,7 +57,7 @@ impl Channel {
 
 impl<'p, S: Schedule> Collision<'p, S> {
     pub(super) fn new(policy: &'p Policy<S>, round_trip: Latency) -> Self {
-        let (crowd, round_trip) = (Crowd::new(policy), Draw::new(round_trip));
+        let (crowd, round_trip) = (Crowd::new(policy), Sampler::new(round_trip));
         Self { crowd, round_trip, channel: Channel::default() }
     }
 }

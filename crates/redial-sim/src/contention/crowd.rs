@@ -19,7 +19,7 @@ pub(super) struct Tally {
     pub(super) attempts: u64,
     pub(super) committed: u32,
     pub(super) gave_up: u32,
-    /// When the last client learnt how it ended for it.
+    /// When the last client learnt whether it had succeeded.
     pub(super) last_known: u64,
 }
 

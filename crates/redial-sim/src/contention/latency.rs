@@ -49,9 +49,9 @@ impl Latency {
     }
 }
 
-/// A latency ready to be drawn, in nanoseconds.
+/// Draws latencies, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Draw {
+pub(super) struct Sampler {
     mean: f64,
     spread: f64,
     spread_of_two: f64,
@@ -61,7 +61,7 @@ pub(super) struct Draw {
     sums_are_normal: bool,
 }
 
-impl Draw {
+impl Sampler {
     pub(super) fn new(latency: Latency) -> Self {
         let (mean, spread) = (latency.mean.as_nanos() as f64, latency.spread.as_nanos() as f64);
         let spread_of_two = spread * core::f64::consts::SQRT_2;

@@ -8,14 +8,14 @@
 use redial_core::{Policy, Schedule, SplitMix64};
 
 use super::crowd::{REFUSED, Tally};
-use super::latency::Draw;
+use super::latency::Sampler;
 use super::{Contest, Crowd, Latency};
 use crate::engine::{Event, Model};
 
 #[derive(Debug)]
 pub(super) struct Occ<'p, S> {
     crowd: Crowd<'p, S, Read>,
-    hops: Draw,
+    hops: Sampler,
     /// When the record last changed.
     changed: u64,
     /// Whether the policy has a deadline, so that it matters when a client learns of a failure.
@@ -37,7 +37,7 @@ struct Messages {
 
 impl Messages {
     #[inline(always)]
-    fn draw(hops: &Draw, network: &mut SplitMix64) -> Self {
+    fn draw(hops: &Sampler, network: &mut SplitMix64) -> Self {
         Self { until_read: hops.two_hops(network), until_write: hops.two_hops(network) }
     }
 }
@@ -45,7 +45,7 @@ impl Messages {
 impl<'p, S: Schedule> Occ<'p, S> {
     pub(super) fn new(policy: &'p Policy<S>, hop: Latency) -> Self {
         let has_deadline = policy.limit().is_some();
-        Self { crowd: Crowd::new(policy), hops: Draw::new(hop), changed: 0, has_deadline }
+        Self { crowd: Crowd::new(policy), hops: Sampler::new(hop), changed: 0, has_deadline }
     }
 }
 

@@ -34,7 +34,7 @@ pub struct Trial {
     pub committed: u32,
     /// Clients whose policy gave up.
     pub gave_up: u32,
-    /// When the last client learnt how it ended for it.
+    /// When the last client learnt whether it had succeeded.
     pub nanos: u64,
 }
 
@@ -87,7 +87,7 @@ pub struct Results {
     pub trials: u32,
     /// Requests of a trial that the contended thing had to decide.
     pub calls: Estimate,
-    /// From the start until the last client knew how it ended for it, in milliseconds.
+    /// From the start until the last client knew whether it had succeeded, in milliseconds.
     pub time_ms: Estimate,
     /// The share of a trial's clients that got what they wanted.
     pub committed: Estimate,

@@ -23,7 +23,7 @@ const KEPT_BACK: u8 = 4;
 
 /// What does not change from trial to trial.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terms {
+pub(super) struct CallSettings {
     pub(super) timeout: u64,
     /// How long a message takes to the server, and an answer back.
     pub(super) one_way: u64,
@@ -56,7 +56,7 @@ enum Pending {
 #[derive(Debug)]
 pub(super) struct Calls<'p, S> {
     policy: &'p Policy<S>,
-    terms: Terms,
+    settings: CallSettings,
     traffic: Traffic,
     server: Server,
     processes: Vec<Process>,
@@ -80,14 +80,14 @@ pub(super) fn words(seed: u64, call: u64, attempt: u32) -> SplitMix64 {
 impl<'p, S: Schedule> Calls<'p, S> {
     pub(super) fn new(
         policy: &'p Policy<S>,
-        terms: Terms,
+        settings: CallSettings,
         traffic: Traffic,
         server: Server,
     ) -> Self {
         let tally = Tally::new(server.timetable);
         let (processes, callers) = (Vec::new(), Vec::new());
         let (begun, jitter, luck) = (0, 0, 0);
-        Self { policy, terms, traffic, server, processes, callers, begun, jitter, luck, tally }
+        Self { policy, settings, traffic, server, processes, callers, begun, jitter, luck, tally }
     }
 
     /// Back to the beginning, without calls, and new seeds for those to come.
@@ -98,7 +98,7 @@ impl<'p, S: Schedule> Calls<'p, S> {
         self.begun = 0;
         (self.jitter, self.luck) = (seeds.word(), seeds.word());
         self.tally = Tally::new(self.server.timetable);
-        let Terms { budget, breaker, processes, .. } = self.terms;
+        let CallSettings { budget, breaker, processes, .. } = self.settings;
         self.processes = (0..processes).map(|_| Process::new(budget, breaker)).collect();
     }
 
@@ -122,13 +122,13 @@ impl<'p, S: Schedule> Calls<'p, S> {
     fn send(&mut self, client: u32, now: u64, admitted_in: u16) -> Event {
         let caller = &mut self.callers[client as usize];
         let (number, attempt) = (caller.number, caller.call.failures());
-        let arrives = now.saturating_add(self.terms.one_way);
+        let arrives = now.saturating_add(self.settings.one_way);
         let done = self.server.arrive(arrives, self.traffic.work(number, attempt));
-        let answer = done.unwrap_or(arrives).saturating_add(self.terms.one_way);
-        let stops_waiting = now.saturating_add(self.terms.timeout.min(left(&caller.call, now)));
+        let answer = done.unwrap_or(arrives).saturating_add(self.settings.one_way);
+        let stops_waiting = now.saturating_add(self.settings.timeout.min(left(&caller.call, now)));
         // An answer that arrives exactly at the timeout counts, as it does in the library's loops.
         let is_answered = done.is_some() && answer <= stops_waiting;
-        let is_lucky = unit(&mut words(self.luck, number, attempt)) > self.terms.errors;
+        let is_lucky = unit(&mut words(self.luck, number, attempt)) > self.settings.errors;
         caller.pending = Pending::Outcome { is_success: is_answered && is_lucky, admitted_in };
         self.tally.attempt(arrives, done, is_answered);
         Event { kind: ATTEMPTED, next: Some(answer.min(stops_waiting)) }

@@ -2,7 +2,7 @@
 
 use super::timetable::{Phases, Timetable};
 
-/// How it went for the calls that began in one phase.
+/// The calls that began in one phase, and how they ended.
 ///
 /// ```
 /// use redial_core::Policy;

@@ -1,4 +1,4 @@
-//! What happens second by second, in the mean over all trials.
+//! Load, goodput and queue over time, in the mean over all trials.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub struct Timeline {
     pub queue: Vec<f64>,
 }
 
-/// More than these are more than anybody looks at.
+/// How many trials have a timeline of their own.
 const TRIALS: usize = 5;
 
 impl Timeline {

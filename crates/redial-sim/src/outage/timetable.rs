@@ -1,4 +1,4 @@
-//! When what happens: before the outage, during it, after it, and in which window.
+//! The phases of a trial, before, during and after the outage, and its windows.
 
 /// The timetable of a trial, in nanoseconds from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,11 +7,11 @@ pub(super) struct Timetable {
     pub(super) down: u64,
     /// When it ends.
     pub(super) up: u64,
-    /// The last nanosecond that is looked at.
+    /// The last nanosecond of the trial.
     pub(super) until: u64,
     /// The length of a window. One begins as the outage ends.
     pub(super) window: u64,
-    /// By how much the first window begins before the trial does.
+    /// How much earlier the first window begins than the trial.
     offset: u64,
 }
 
@@ -53,7 +53,7 @@ impl<T> Phases<T> {
         Phases { before, during, after }
     }
 
-    /// That of a time.
+    /// The value of the phase at this time.
     pub(super) fn at(&mut self, timetable: &Timetable, time: u64) -> &mut T {
         if time < timetable.down {
             &mut self.before
@@ -98,12 +98,12 @@ impl Timetable {
         (start, end.min(self.until + 1))
     }
 
-    /// From when on is looked at how it ends: ten windows, as far as they are after the outage.
+    /// When the end of the trial begins: its last ten windows, as far as they are after the outage.
     pub(super) fn late_from(&self) -> u64 {
         self.up.max((self.until + 1).saturating_sub(10 * self.window))
     }
 
-    /// So many at the end, per second.
+    /// A count of the end of the trial, per second.
     pub(super) fn late_rate(&self, count: u64) -> f64 {
         count as f64 / ((self.until + 1 - self.late_from()) as f64 / 1e9)
     }

@@ -1,4 +1,4 @@
-//! The clients of a wave, one after the other: none of them knows of another.
+//! The clients of a wave, simulated one after the other: they do not influence each other.
 
 use redial_core::{Call, Decision, Policy, Random, Schedule, SplitMix64, Time, Verdict};
 
@@ -27,7 +27,7 @@ pub(super) struct Clients<'p, S> {
     successes: Vec<u64>,
 }
 
-/// What has become of a client.
+/// How a client ended.
 enum Fate {
     Back,
     GaveUp,

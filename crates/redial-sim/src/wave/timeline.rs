@@ -5,7 +5,7 @@ use std::time::Duration;
 /// More bins than a screen has columns.
 const BINS_MAX: u64 = 2048;
 
-/// As many trials have a timeline; more would change nothing that can be seen, and take memory.
+/// How many trials have a timeline. More would take memory and change nothing visible.
 pub(super) const TRIALS: u32 = 100;
 
 /// How many retries arrive over time, from time zero to the last of them, in windows of the same

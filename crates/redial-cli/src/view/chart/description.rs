@@ -1,4 +1,4 @@
-//! What a figure shows, for those who do not see it.
+//! A figure in words, for screen readers.
 
 use super::{Chart, Figure, Series, Strip};
 use crate::view::number::plain;

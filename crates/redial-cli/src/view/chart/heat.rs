@@ -62,9 +62,9 @@ fn round_before(round: f64) -> f64 {
     counts.unwrap_or(0.5) * decade
 }
 
-/// The rows of a strip in so many cells or fewer.
+/// The rows of a strip with their cells merged until they fit.
 pub(super) struct Cells {
-    /// How many of the strip's cells are one here.
+    /// How many of the strip's cells are merged into one.
     pub(super) merged: usize,
     /// How many there are in a row.
     pub(super) count: usize,
@@ -84,7 +84,7 @@ impl Cells {
         Some(Self { merged, count, range })
     }
 
-    /// The most that there is in any of those that are one here: a moment's storm stays in sight.
+    /// The greatest amount of the cells that are merged, so that a short peak is not lost.
     pub(super) fn of<'a>(&self, amounts: &'a [f64]) -> impl Iterator<Item = f64> + use<'a> {
         let drawable = |amount: &f64| if is_something(*amount) { *amount } else { 0.0 };
         amounts.chunks(self.merged).map(move |some| some.iter().map(drawable).fold(0.0, f64::max))

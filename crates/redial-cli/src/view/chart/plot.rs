@@ -97,7 +97,7 @@ impl<'c> Plot<'c> {
         }
         self.names();
         self.labels();
-        self.under_pointer();
+        self.tooltips();
         let words = self.chart.x.words();
         axis::draw(&mut self.canvas, self.frame.area, &self.frame.x_ticks, &words);
     }
@@ -156,7 +156,7 @@ impl<'c> Plot<'c> {
     }
 
     fn line(&mut self, series: &Series, look: Look, outline: fn(&[(f64, f64)]) -> String) {
-        /// Finer than what is seen of a line.
+        /// In pixels: finer than the width of a line.
         const COLUMN: f64 = 1.5;
         let class = match series.style {
             Style::Steps if series.has_trials() => "line steps trials",
@@ -176,7 +176,7 @@ impl<'c> Plot<'c> {
         }
     }
 
-    /// Words on a line would hide what it shows. Steps cover too much to go round them.
+    /// Keeps words off a line. Steps cover too much for that.
     fn keep_clear_of(&mut self, line: &[(f64, f64)]) {
         const APART: f64 = 6.0;
         for pair in line.windows(2) {
@@ -224,8 +224,8 @@ impl<'c> Plot<'c> {
         }
     }
 
-    /// Steps have no marks that tell their values: stretches of the chart do, all series at once.
-    fn under_pointer(&mut self) {
+    /// Steps have no marks with tooltips: stretches of the chart tell the values of all series.
+    fn tooltips(&mut self) {
         const STRETCHES: usize = 48;
         let is_steps = |series: &&Series| series.style == Style::Steps;
         let all: Vec<&Series> = self.chart.series.iter().filter(is_steps).collect();
@@ -260,7 +260,7 @@ impl<'c> Plot<'c> {
 }
 
 impl Series {
-    /// Whether it has the courses of several trials.
+    /// Whether it has several trials.
     fn has_trials(&self) -> bool {
         self.points.iter().any(|point| point.x.is_nan())
     }
@@ -300,7 +300,7 @@ fn stepped(places: &[(f64, f64)]) -> String {
     let mut outline = joined(&places[..1]);
     let mut reached = places[0];
     for (x, y) in places {
-        // Where it goes on at the same height, to the eye, there is nothing to say.
+        // A change below a third of a pixel is not seen.
         if (y - reached.1).abs() >= 0.3 {
             outline += &format!("H{x:.1}V{y:.1}");
             reached = (*x, *y);
@@ -312,8 +312,7 @@ fn stepped(places: &[(f64, f64)]) -> String {
     outline
 }
 
-/// The points of a series that get a mark: all where they are few, and of a long line so many that
-/// it is known by them.
+/// The points of a series that get a mark: all where they are few, and every so many of a long line.
 fn marked(series: &Series) -> impl Iterator<Item = &Point> {
     const ALL: usize = 40;
     const SOME: usize = 12;

@@ -11,7 +11,7 @@ use crate::visible::visible;
 
 /// Draws the strip below what is on the canvas.
 pub(super) fn draw(strip: &Strip, canvas: &mut Canvas) {
-    /// Narrower than this, cells are no more than noise.
+    /// In pixels. Narrower cells are noise.
     const CELL: f64 = 2.0;
     let names = room_for_names(strip, canvas);
     let left = MARGIN + names.map_or(0.0, |room| room + 10.0);
@@ -84,7 +84,7 @@ impl Rows {
         self.cells(amounts, canvas);
         let size = (self.right - self.left, Self::HEIGHT);
         canvas.rectangle((self.left, top), size, "frame");
-        self.under_pointer(strip, name, amounts, canvas);
+        self.tooltips(strip, name, amounts, canvas);
         canvas.end();
         canvas.y += Self::HEIGHT + Self::GAP;
     }
@@ -104,8 +104,8 @@ impl Rows {
         }
     }
 
-    /// How much there is in each stretch of a row.
-    fn under_pointer(&self, strip: &Strip, name: &str, amounts: &[f64], canvas: &mut Canvas) {
+    /// The amounts of each stretch of a row.
+    fn tooltips(&self, strip: &Strip, name: &str, amounts: &[f64], canvas: &mut Canvas) {
         const STRETCHES: usize = 48;
         let cells: Vec<f64> = self.cells.of(amounts).collect();
         let length = self.cells.count.div_ceil(STRETCHES);

@@ -10,7 +10,7 @@ use crate::view::axis::{self, Range, Tick};
 use crate::view::svg::Look;
 use crate::visible::visible;
 
-/// Narrower than this there is no drawing.
+/// Charts are not drawn narrower than this.
 pub(super) const WIDTH_LEAST: usize = 40;
 
 /// How many lines are between the axes.
@@ -45,7 +45,7 @@ pub(super) fn heading(title: &str, width: usize) -> String {
     paragraph(BOLD, &visible(title), width)
 }
 
-/// A quiet line.
+/// A dimmed line.
 pub(super) fn line(words: &str, width: usize) -> String {
     styled(DIM, clip(&visible(words), width).trim_end()) + "\n"
 }
