@@ -14,6 +14,14 @@ fn scenarios() -> Vec<&'static str> {
     ALL.map(|kind| kind.name).to_vec()
 }
 
+/// `contention, outage, wave or layers; or a file with a scenario`
+fn names() -> String {
+    let names = scenarios().join(", ");
+    let names =
+        names.rsplit_once(", ").map_or(names.clone(), |(all, last)| format!("{all} or {last}"));
+    format!("{names}; or a file with a scenario")
+}
+
 /// The scenarios, their examples and what can be asserted of them.
 fn help() -> String {
     let about = ALL.map(|kind| format!("  {:10}  {}\n", kind.name, kind.about)).concat();
@@ -47,8 +55,7 @@ cannot be read. Ctrl-C prints what is known so far.",
 #[derive(Args, Debug)]
 #[command(after_help = help())]
 pub(crate) struct Simulate {
-    /// contention, outage, wave or layers; or a file with a scenario
-    #[arg(value_name = "SCENARIO", value_parser = Offered(scenarios), hide_possible_values = true, value_hint = clap::ValueHint::FilePath)]
+    #[arg(value_name = "SCENARIO", help = names(), value_parser = Offered(scenarios), hide_possible_values = true, value_hint = clap::ValueHint::FilePath)]
     pub(crate) scenario: String,
     #[command(flatten)]
     pub(crate) policy: PolicyFlags,
