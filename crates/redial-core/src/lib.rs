@@ -30,6 +30,9 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 #[cfg(target_has_atomic = "64")]
 mod atomic;
 mod backoff;

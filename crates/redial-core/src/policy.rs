@@ -344,6 +344,16 @@ impl<P: AsPolicy + ?Sized> AsPolicy for &P {
     }
 }
 
+#[cfg(feature = "alloc")]
+impl<P: AsPolicy + ?Sized> AsPolicy for alloc::sync::Arc<P> {
+    type Source = P::Source;
+
+    #[inline]
+    fn as_policy(&self) -> &Policy<P::Source> {
+        (**self).as_policy()
+    }
+}
+
 /// The delays of a policy, one by one: see [`Policy::delays`].
 ///
 /// ```

@@ -14,20 +14,18 @@
 //! instead the operation can ask how much of `within` is left, and give up by itself.
 
 use core::fmt;
+use core::marker::PhantomData;
 use core::time::Duration;
 use std::time::Instant;
 
-use redial_core::{AsPolicy, Breaker, Budget, Decision, Random, SplitMix64, Stop, Time, Verdict};
+use redial_core::{AsPolicy, Decision, Random, Stop, Time};
 
+use crate::attempt::{Informed, Plain};
 use crate::clock::time_of;
-use crate::guard::{Admission, Guard, Guarded, Open};
-use crate::options::{
-    Always, Bounded, Bounds, Classify, Hook, Judge, Nobody, OnRetry, Unbounded, When,
-};
-use crate::outcome::{Event, History, Ledger, Outcome};
-use crate::random::ThreadRandom;
-use crate::retry::new_session;
-use crate::session::Session;
+use crate::guard::{Fails, Open};
+use crate::options::{Bounds, Judge, Options, RetryErrors, Unbounded};
+use crate::outcome::{Answer, Failure, Ledger, Outcome, Told, Value};
+use crate::retry::{Mode, Retried, Retry};
 use crate::testing::switch::is_skipped;
 
 /// Runs `operation` until it succeeds or the policy says that it is over, sleeping in between.
@@ -49,15 +47,16 @@ use crate::testing::switch::is_skipped;
 ///
 /// The operation's own last error, unchanged.
 #[inline]
-pub fn retry<P, T, E>(policy: P, mut operation: impl FnMut() -> Result<T, E>) -> Result<T, E>
+pub fn retry<P, T, E>(policy: P, operation: impl FnMut() -> Result<T, E>) -> Result<T, E>
 where
     P: AsPolicy,
 {
-    call(policy, move |_| operation()).run()
+    let mode = Blocking { operation: Plain(operation), types: PhantomData };
+    Retry::of(mode, Options::new(policy, StdClock)).run()
 }
 
-/// A call with options: say more about it, then [`run`](BlockingCall::run) it. The operation is told
-/// which attempt it is, and can ask how much time is left.
+/// A call with options: say more about it, then [`run`](Retry::run) it. The operation is told
+/// which [`Attempt`] it is, and can ask how much time is left.
 ///
 /// ```
 /// use std::time::Duration;
@@ -80,12 +79,13 @@ where
 pub fn call<P, Op, T, E>(
     policy: P,
     operation: Op,
-) -> BlockingCall<Op, Open, StdClock, Session<P, Always, Nobody, Unbounded, ThreadRandom>>
+) -> Retry<Blocking<Informed<Op>, T, E>, Options<P, RetryErrors, Unbounded, Open, StdClock>>
 where
     P: AsPolicy,
     Op: FnMut(Attempt<'_>) -> Result<T, E>,
 {
-    BlockingCall { operation, guard: Open, clock: StdClock, session: new_session(policy) }
+    let mode = Blocking { operation: Informed(operation), types: PhantomData };
+    Retry::of(mode, Options::new(policy, StdClock))
 }
 
 /// What an operation may know of the attempt that it is.
@@ -128,6 +128,47 @@ impl fmt::Debug for Attempt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Attempt").field("number", &self.number).finish_non_exhaustive()
     }
+}
+
+/// What is retried: a closure with or without an argument.
+pub trait Operation<T, E> {
+    #[doc(hidden)]
+    fn attempt(&mut self, attempt: Attempt<'_>) -> Result<T, E>;
+}
+
+impl<T, E, F: FnMut() -> Result<T, E>> Operation<T, E> for Plain<F> {
+    #[inline]
+    fn attempt(&mut self, _attempt: Attempt<'_>) -> Result<T, E> {
+        (self.0)()
+    }
+}
+
+impl<T, E, F: FnMut(Attempt<'_>) -> Result<T, E>> Operation<T, E> for Informed<F> {
+    #[inline]
+    fn attempt(&mut self, attempt: Attempt<'_>) -> Result<T, E> {
+        (self.0)(attempt)
+    }
+}
+
+/// A call that blocks: what [`call`] makes.
+#[derive(Debug)]
+pub struct Blocking<Op, T, E> {
+    operation: Op,
+    types: PhantomData<fn() -> (T, E)>,
+}
+
+impl<Op, T, E> Retried for Blocking<Op, T, E> {
+    type Value = T;
+    type Error = E;
+}
+
+impl<Op, T, E, K: Clock, G> Mode<K, G> for Blocking<Op, T, E> {
+    type State = ();
+
+    const STARTED: bool = false;
+
+    #[inline]
+    fn idle() {}
 }
 
 /// What the blocking loop knows of time.
@@ -188,61 +229,29 @@ impl Clock for StdClock {
 /// Out of line: a thread's sleep is a loop of its own, whose registers every call would pay for.
 #[cold]
 #[inline(never)]
-fn sleep<K, P, C, H, L, R>(clock: &K, session: &Session<P, C, H, L, R>, delay: Duration)
-where
-    K: Clock,
-    P: AsPolicy,
-    L: Bounds,
-    R: Random,
-{
-    clock.sleep(session.sleep_length(|| clock.now(), delay));
-}
-
-/// A blocking call that is ready to [`run`](Self::run).
-///
-/// ```
-/// use redial::{Policy, blocking};
-/// let call = blocking::call(&Policy::DEFAULT, |_| Ok::<_, ()>("done"));
-/// assert_eq!(call.run(), Ok("done"));
-/// ```
-#[must_use = "a call does nothing until `.run()`"]
-pub struct BlockingCall<Op, G, K, S> {
-    operation: Op,
-    guard: G,
-    clock: K,
-    session: S,
-}
-
-impl<Op, G, K, S> fmt::Debug for BlockingCall<Op, G, K, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BlockingCall").finish_non_exhaustive()
-    }
-}
-
-impl<Op, G, K, S> BlockingCall<Op, G, K, S> {
-    fn with_guard<H>(self, change: impl FnOnce(G) -> H) -> BlockingCall<Op, H, K, S> {
-        let Self { operation, guard, clock, session } = self;
-        BlockingCall { operation, guard: change(guard), clock, session }
-    }
-
-    fn with_session<U>(self, change: impl FnOnce(S) -> U) -> BlockingCall<Op, G, K, U> {
-        let Self { operation, guard, clock, session } = self;
-        BlockingCall { operation, guard, clock, session: change(session) }
-    }
-}
-
-impl<P, Op, T, E, G, K, C, H, L, R> BlockingCall<Op, G, K, Session<P, C, H, L, R>>
+fn sleep<P, J, B, G, K, R>(options: &Options<P, J, B, G, K, R>, delay: Duration)
 where
     P: AsPolicy,
-    Op: FnMut(Attempt<'_>) -> Result<T, E>,
-    C: Classify<E>,
-    H: Hook<E>,
-    L: Bounds,
-    G: Guard,
+    B: Bounds,
     K: Clock,
     R: Random,
 {
-    /// Runs it.
+    if !is_skipped(delay) {
+        options.clock.sleep(options.sleep_length(K::now, delay));
+    }
+}
+
+impl<Op, T, E, P, J, B, G, K, R> Retry<Blocking<Op, T, E>, Options<P, J, B, G, K, R>>
+where
+    Op: Operation<T, E>,
+    P: AsPolicy,
+    J: Judge<T, E>,
+    B: Bounds,
+    G: Fails<E>,
+    K: Clock,
+    R: Random,
+{
+    /// Runs a blocking call.
     ///
     /// ```
     /// use redial::{Policy, blocking};
@@ -253,14 +262,11 @@ where
     ///
     /// The operation's own last error.
     #[inline]
-    pub fn run(self) -> Result<T, G::Error<E>>
-    where
-        G::Ledger<E>: Ledger<G::Error<E>, Output<T> = Result<T, G::Error<E>>>,
-    {
-        self.drive(G::Ledger::<E>::open())
+    pub fn run(self) -> Result<T, G::Error> {
+        self.drive::<Value>()
     }
 
-    /// Runs it and tells how it ended.
+    /// Runs a blocking call and tells how it ended.
     ///
     /// ```
     /// use redial::{Policy, Stop, blocking, testing::ManualClock};
@@ -269,335 +275,114 @@ where
     ///     .outcome();
     /// assert_eq!(outcome.reason, Some(Stop::AttemptsSpent));
     /// ```
-    pub fn outcome(self) -> Outcome<T, G::Error<E>> {
-        self.drive(History::open())
+    pub fn outcome(self) -> Outcome<T, G::Error> {
+        self.drive::<Told>()
     }
 
     #[inline]
-    fn drive<J: Ledger<G::Error<E>>>(self, ledger: J) -> J::Output<T> {
-        if self.session.is_timed(J::TIMED) {
-            self.drive_timed(ledger)
+    fn drive<A: Answer>(self) -> A::Output<T, G::Error> {
+        let (mode, options) = self.into_parts();
+        if options.is_timed(A::TIMED) {
+            drive_timed::<A, _, _, _, _, _, _, _, _, _>(mode.operation, options)
         } else {
-            self.drive_from(Time::ZERO, ledger)
+            drive_from::<A, _, _, _, _, _, _, _, _, _>(mode.operation, options, Time::ZERO)
         }
     }
+}
 
-    /// Apart, so that a call which does not look at the time has no room for it.
-    #[inline(never)]
-    fn drive_timed<J: Ledger<G::Error<E>>>(self, ledger: J) -> J::Output<T> {
-        let started = self.clock.now();
-        self.drive_from(started, ledger)
-    }
+/// Apart, so that a call which does not look at the time has no room for it.
+#[inline(never)]
+fn drive_timed<A, Op, T, E, P, J, B, G, K, R>(
+    operation: Op,
+    options: Options<P, J, B, G, K, R>,
+) -> A::Output<T, G::Error>
+where
+    A: Answer,
+    Op: Operation<T, E>,
+    P: AsPolicy,
+    J: Judge<T, E>,
+    B: Bounds,
+    G: Fails<E>,
+    K: Clock,
+    R: Random,
+{
+    let started = options.clock.now();
+    drive_from::<A, _, _, _, _, _, _, _, _, _>(operation, options, started)
+}
 
-    /// The session is moved into the loop only after the first failure: a call that succeeds at
-    /// once then need not even write down that it began.
-    #[inline(always)]
-    fn drive_from<J: Ledger<G::Error<E>>>(mut self, started: Time, mut ledger: J) -> J::Output<T> {
-        let now = || self.clock.now();
-        self.session.call.start_at(started);
-        self.session.deposit();
-        let mut attempt = Attempt { number: 1, deadline: self.session.deadline(), now: &now };
-        let mut permit = match self.guard.admit(now) {
-            Ok(permit) => permit,
-            Err(refused) => {
-                return self.session.end(&mut ledger, Err(refused), Some(Stop::BreakerOpen), now);
-            }
-        };
-        let mut result = (self.operation)(attempt);
-        if let Ok(value) = result {
-            permit.succeeded();
-            return self.session.end(&mut ledger, Ok(value), None, now);
-        }
-        let mut session = self.session;
-        loop {
-            let error = match result {
+/// The loop. The options are moved into it only after the first failure: a call that succeeds at
+/// once then need not even write down that it began. What the operation gives is matched where it
+/// arrives: an error of several words that is stored first is loaded before it is there.
+#[inline(always)]
+fn drive_from<A, Op, T, E, P, J, B, G, K, R>(
+    mut operation: Op,
+    mut first: Options<P, J, B, G, K, R>,
+    started: Time,
+) -> A::Output<T, G::Error>
+where
+    A: Answer,
+    Op: Operation<T, E>,
+    P: AsPolicy,
+    J: Judge<T, E>,
+    B: Bounds,
+    G: Fails<E>,
+    K: Clock,
+    R: Random,
+{
+    let mut ledger = A::Ledger::<G, E>::open();
+    /// One attempt: returns from the loop, or goes on after the wait.
+    macro_rules! attempt {
+        ($options:ident) => {
+            match operation.attempt(Attempt {
+                number: $options.call.failures().saturating_add(1),
+                deadline: $options.deadline(),
+                now: &|| $options.clock.now(),
+            }) {
                 Ok(value) => {
-                    permit.succeeded();
-                    return session.end(&mut ledger, Ok(value), None, now);
+                    let Some(verdict) = $options.judge.value(&value) else {
+                        $options.guard.succeeded();
+                        return $options.end::<A, T, E>(&mut ledger, Ok(value), None, K::now);
+                    };
+                    match $options.unaccepted::<T, E>(verdict, K::now) {
+                        Ok(delay) => sleep(&$options, delay),
+                        Err(reason) => {
+                            let reason = Some(reason);
+                            return $options.end::<A, T, E>(&mut ledger, Ok(value), reason, K::now);
+                        }
+                    }
                 }
-                Err(error) => error,
-            };
-            let verdict = |classify: &mut C| classify.verdict(&error);
-            let delay = match session.failed(&mut permit, now, Some(&error), verdict) {
-                Decision::Wait(delay) => delay,
-                Decision::Stop(reason) => {
-                    return session.end(&mut ledger, Err(G::failed(error)), Some(reason), now);
-                }
-            };
-            ledger.record(session.call.failures(), G::failed(error));
-            if !is_skipped(delay) {
-                sleep(&self.clock, &session, delay);
+                Err(error) => match $options.decide(K::now, |judge| judge.error(&error)) {
+                    Decision::Wait(delay) => {
+                        $options.retrying::<T, E>(delay, Some(&error), false);
+                        ledger.record($options.call.failures(), Failure::Error(error));
+                        if !is_skipped(delay) {
+                            sleep(&$options, delay);
+                        }
+                    }
+                    Decision::Stop(reason) => {
+                        let (error, reason) = (Err(Failure::Error(error)), Some(reason));
+                        return $options.end::<A, T, E>(&mut ledger, error, reason, K::now);
+                    }
+                },
             }
-            attempt.number = session.call.failures().saturating_add(1);
-            permit = match self.guard.admit(now) {
-                Ok(permit) => permit,
-                Err(refused) => {
-                    session.refund();
-                    let error = ledger.last().unwrap_or(refused);
-                    return session.end(&mut ledger, Err(error), Some(Stop::BreakerOpen), now);
-                }
-            };
-            result = (self.operation)(attempt);
+        };
+    }
+    first.call.start_at(started);
+    first.deposit();
+    if let Err(cut) = first.admit(K::now) {
+        return first.end::<A, T, E>(
+            &mut ledger,
+            Err(Failure::Cut(cut)),
+            Some(Stop::BreakerOpen),
+            K::now,
+        );
+    }
+    attempt!(first);
+    let mut options = first;
+    loop {
+        if let Err(cut) = options.admit(K::now) {
+            return options.refused::<A, T, E>(cut, &mut ledger, K::now);
         }
-    }
-
-    /// Another clock, such as [`ManualClock`](crate::testing::ManualClock) in a test.
-    ///
-    /// ```
-    /// use redial::{Policy, blocking, testing::ManualClock};
-    /// let clock = ManualClock::new();
-    /// let result: Result<(), _> =
-    ///     blocking::call(&Policy::DEFAULT, |_| Err("down")).clock(&clock).run();
-    /// assert_eq!(clock.slept().len(), 2);
-    /// # assert!(result.is_err());
-    /// ```
-    pub fn clock<N: Clock>(self, clock: N) -> BlockingCall<Op, G, N, Session<P, C, H, L, R>> {
-        let Self { operation, guard, session, .. } = self;
-        BlockingCall { operation, guard, clock, session }
-    }
-
-    /// Retries only the errors of which `when` says so.
-    ///
-    /// ```
-    /// use redial::{Policy, blocking};
-    /// let result: Result<(), u16> =
-    ///     blocking::call(&Policy::DEFAULT, |_| Err(404)).when(|status| *status >= 500).run();
-    /// assert_eq!(result, Err(404)); // after one attempt
-    /// ```
-    pub fn when<F: FnMut(&E) -> bool>(
-        self,
-        when: F,
-    ) -> BlockingCall<Op, G, K, Session<P, When<F>, H, L, R>> {
-        self.with_session(|session| session.with_classify(When(when)))
-    }
-
-    /// Says of each error what it means; see [`Retry::classify`](crate::Retry::classify).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use redial::{Policy, Verdict, blocking, testing::ManualClock};
-    /// let clock = ManualClock::new();
-    /// let result: Result<(), _> = blocking::call(&Policy::DEFAULT, |_| Err("busy"))
-    ///     .classify(|_| Verdict::RetryAfter(Duration::from_secs(9)))
-    ///     .clock(&clock)
-    ///     .run();
-    /// clock.assert_slept(&[Duration::from_secs(9), Duration::from_secs(9)]);
-    /// # assert!(result.is_err());
-    /// ```
-    pub fn classify<F: FnMut(&E) -> Verdict>(
-        self,
-        classify: F,
-    ) -> BlockingCall<Op, G, K, Session<P, Judge<F>, H, L, R>> {
-        self.with_session(|session| session.with_classify(Judge(classify)))
-    }
-
-    /// Hears of each retry, after it was decided and before its wait.
-    ///
-    /// ```
-    /// use redial::{Policy, blocking, testing::ManualClock};
-    /// let mut attempts = Vec::new();
-    /// let result: Result<(), _> = blocking::call(&Policy::DEFAULT, |_| Err("down"))
-    ///     .on_retry(|event| attempts.push(event.attempt))
-    ///     .clock(&ManualClock::new())
-    ///     .run();
-    /// assert_eq!(attempts, [1, 2]);
-    /// # assert!(result.is_err());
-    /// ```
-    pub fn on_retry<F: FnMut(&Event<'_, E>)>(
-        self,
-        on_retry: F,
-    ) -> BlockingCall<Op, G, K, Session<P, C, OnRetry<F>, L, R>> {
-        self.with_session(|session| session.with_hook(OnRetry(on_retry)))
-    }
-
-    /// Asks a circuit breaker before each attempt, and tells it how the attempt went. The error is
-    /// [`Error`](crate::Error) from here on.
-    ///
-    /// ```
-    /// use redial::{Breaker, Error, Policy, blocking, testing::ManualClock};
-    /// let breaker = Breaker::builder().failures(3).build();
-    /// let clock = ManualClock::new();
-    /// let call = || blocking::call(&Policy::DEFAULT, |_| Err::<(), _>("down"))
-    ///     .breaker(&breaker)
-    ///     .clock(&clock)
-    ///     .run();
-    /// assert_eq!(call(), Err(Error::Failed("down")));
-    /// assert_eq!(call(), Err(Error::BreakerOpen));
-    /// ```
-    pub fn breaker<'n>(
-        self,
-        breaker: &'n Breaker,
-    ) -> BlockingCall<Op, Guarded<'n>, K, Session<P, C, H, L, R>>
-    where
-        G: 'n,
-    {
-        self.with_guard(|guard| Guarded { breaker: Some(breaker), ..guard.guarded() })
-    }
-
-    /// No attempt starts once this much time has passed since the start of the first one.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use redial::{Backoff, Stop, blocking, testing::ManualClock};
-    /// let policy = Backoff::constant(Duration::from_secs(1)).unlimited();
-    /// let outcome = blocking::call(policy, |_| Err::<(), _>("down"))
-    ///     .within(Duration::from_millis(2500))
-    ///     .clock(&ManualClock::new())
-    ///     .outcome();
-    /// assert_eq!((outcome.attempts, outcome.reason), (3, Some(Stop::Deadline)));
-    /// ```
-    pub fn within<'n>(
-        self,
-        within: Duration,
-    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<'n>, R>>
-    where
-        L: 'n,
-    {
-        let set = |bounds: &mut Bounded<'n>| bounds.limits = bounds.limits.within(within);
-        self.with_session(|session| session.bounded(set))
-    }
-
-    /// The sum of all waits stays within this.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use redial::{Backoff, Stop, blocking, testing::ManualClock};
-    /// let policy = Backoff::constant(Duration::from_secs(1)).unlimited();
-    /// let outcome = blocking::call(policy, |_| Err::<(), _>("down"))
-    ///     .wait_budget(Duration::from_secs(2))
-    ///     .clock(&ManualClock::new())
-    ///     .outcome();
-    /// assert_eq!((outcome.attempts, outcome.reason), (3, Some(Stop::WaitBudget)));
-    /// ```
-    pub fn wait_budget<'n>(
-        self,
-        wait_budget: Duration,
-    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<'n>, R>>
-    where
-        L: 'n,
-    {
-        let set = |bounds: &mut Bounded<'n>| {
-            bounds.limits = bounds.limits.wait_budget(wait_budget);
-        };
-        self.with_session(|session| session.bounded(set))
-    }
-
-    /// A delay that a verdict dictates stops the call if it is longer than this. 120 s unless set.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use redial::{Policy, Stop, Verdict, blocking};
-    /// let outcome = blocking::call(&Policy::DEFAULT, |_| Err::<(), _>("busy"))
-    ///     .classify(|_| Verdict::RetryAfter(Duration::from_secs(61)))
-    ///     .max_retry_after(Duration::from_secs(60))
-    ///     .outcome();
-    /// assert_eq!(outcome.reason, Some(Stop::RetryAfterTooLong));
-    /// ```
-    pub fn max_retry_after<'n>(
-        self,
-        max_retry_after: Duration,
-    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<'n>, R>>
-    where
-        L: 'n,
-    {
-        let set = |bounds: &mut Bounded<'n>| {
-            bounds.limits = bounds.limits.max_retry_after(max_retry_after);
-        };
-        self.with_session(|session| session.bounded(set))
-    }
-
-    /// Leave to wake up to this much late; see [`Retry::tolerance`](crate::Retry::tolerance).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use redial::{Backoff, blocking, testing::ManualClock};
-    /// let clock = ManualClock::new();
-    /// let policy = Backoff::constant(Duration::from_millis(130)).attempts(2);
-    /// let _: Result<(), ()> = blocking::call(policy, |_| Err(()))
-    ///     .tolerance(Duration::from_millis(50))
-    ///     .clock(&clock)
-    ///     .run();
-    /// clock.assert_slept(&[Duration::from_millis(150)]);
-    /// ```
-    pub fn tolerance<'n>(
-        self,
-        tolerance: Duration,
-    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<'n>, R>>
-    where
-        L: 'n,
-    {
-        let set = |bounds: &mut Bounded<'n>| bounds.tolerance = tolerance;
-        self.with_session(|session| session.bounded(set))
-    }
-
-    /// The call's name in traces and metrics.
-    ///
-    /// ```
-    /// use redial::{Policy, blocking};
-    /// let result = blocking::call(&Policy::DEFAULT, |_| Ok::<_, ()>(1)).name("load-config").run();
-    /// # assert_eq!(result, Ok(1));
-    /// ```
-    pub fn name<'n>(
-        self,
-        name: &'static str,
-    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<'n>, R>>
-    where
-        L: 'n,
-    {
-        let set = |bounds: &mut Bounded<'n>| bounds.name = name;
-        self.with_session(|session| session.bounded(set))
-    }
-
-    /// Pays for each retry from a budget that many calls share; deposits the share of this call.
-    ///
-    /// ```
-    /// use redial::{Budget, Policy, blocking, testing::ManualClock};
-    /// let budget = Budget::new();
-    /// let result: Result<(), _> = blocking::call(&Policy::DEFAULT, |_| Err("down"))
-    ///     .budget(&budget)
-    ///     .rng(|| 0) // no delay at all, so the floor adds nothing meanwhile
-    ///     .clock(&ManualClock::new())
-    ///     .run();
-    /// assert_eq!(budget.tokens(), 98.0);
-    /// # assert!(result.is_err());
-    /// ```
-    pub fn budget<'n>(
-        self,
-        budget: &'n Budget,
-    ) -> BlockingCall<Op, G, K, Session<P, C, H, Bounded<'n>, R>>
-    where
-        L: 'n,
-    {
-        self.with_session(|session| {
-            session.bounded(|bounds| bounds.limits = bounds.limits.budget(budget))
-        })
-    }
-
-    /// Draws jitter from this seed: the same seed, the same delays, as `Policy::delays` foretells.
-    ///
-    /// ```
-    /// use redial::{Policy, SplitMix64, blocking, testing::ManualClock};
-    /// let clock = ManualClock::new();
-    /// let _: Result<(), ()> =
-    ///     blocking::call(&Policy::DEFAULT, |_| Err(())).seed(42).clock(&clock).run();
-    /// let foretold: Vec<_> = Policy::DEFAULT.delays(SplitMix64::new(42)).collect();
-    /// clock.assert_slept(&foretold);
-    /// ```
-    pub fn seed(self, seed: u64) -> BlockingCall<Op, G, K, Session<P, C, H, L, SplitMix64>> {
-        self.rng(SplitMix64::new(seed))
-    }
-
-    /// Draws jitter from a source of your own.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use redial::{Policy, blocking, testing::ManualClock};
-    /// let clock = ManualClock::new();
-    /// let _: Result<(), ()> =
-    ///     blocking::call(&Policy::DEFAULT, |_| Err(())).rng(|| u64::MAX).clock(&clock).run();
-    /// clock.assert_slept(&[Duration::from_secs(1), Duration::from_secs(2)]);
-    /// ```
-    pub fn rng<N: Random>(self, random: N) -> BlockingCall<Op, G, K, Session<P, C, H, L, N>> {
-        self.with_session(|session| session.with_random(random))
+        attempt!(options);
     }
 }

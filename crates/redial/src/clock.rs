@@ -88,18 +88,51 @@ impl<K: Clock> Clock for std::sync::Arc<K> {
     }
 }
 
+/// A clock, or none yet: what a call without the feature `tokio` has at first.
+pub trait MaybeClock {
+    /// What sleeping is made of.
+    type Sleep;
+}
+
+impl<K: Clock> MaybeClock for K {
+    type Sleep = K::Sleep;
+}
+
+/// The clock of a call that was not told of any.
+#[cfg(feature = "tokio")]
+pub type DefaultClock = crate::TokioClock;
+
+/// The clock of a call that was not told of any: none. Such a call cannot be awaited.
+#[cfg(not(feature = "tokio"))]
+pub type DefaultClock = NoClock;
+
+/// No clock: the call has yet to be given one, by [`Retry::clock`](crate::Retry::clock).
+#[cfg(not(feature = "tokio"))]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoClock;
+
+#[cfg(not(feature = "tokio"))]
+impl MaybeClock for NoClock {
+    type Sleep = ();
+}
+
 /// An instant of the operating system's monotonic clock as a [`Time`]: the same for all clocks of
 /// this crate, because calls on different clocks may share a breaker or a budget.
 ///
 /// The first instant that anybody reads is two years after the origin, for another runtime's
 /// paused clock may be behind it.
+#[inline]
 pub(crate) fn time_of(instant: Instant) -> Time {
-    const FIRST: u64 = 1 << 56;
+    const FIRST: Time = Time::from_nanos(1 << 56);
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
     let origin = *ORIGIN.get_or_init(|| instant);
-    let ahead = Time::from_nanos(FIRST).after(instant.saturating_duration_since(origin));
-    let behind = Time::ZERO.after(origin.saturating_duration_since(instant)).as_nanos();
-    Time::from_nanos(ahead.as_nanos().saturating_sub(behind))
+    match instant.checked_duration_since(origin) {
+        Some(ahead) => FIRST.after(ahead),
+        None => {
+            let behind = Time::ZERO.after(origin.duration_since(instant)).as_nanos();
+            Time::from_nanos(FIRST.as_nanos().saturating_sub(behind))
+        }
+    }
 }
 
 /// Gives the other tasks a turn: what a zero delay is. No timer is involved.

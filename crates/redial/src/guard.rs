@@ -1,139 +1,123 @@
-//! What stands around each attempt: nothing, or a timeout and a breaker.
+//! What stands around each attempt: nothing, or a timeout and a breaker; and what the error of a
+//! call is then.
 
+use core::convert::Infallible;
+use core::error::Error as StdError;
+use core::fmt;
 use core::future::Future;
-use core::pin::pin;
-use core::task::Poll;
+use core::marker::PhantomData;
+use core::ops::Deref;
+use core::pin::Pin;
+use core::task::{Context, Poll};
 use core::time::Duration;
 
-use redial_core::{Breaker, Gate, Permit, Time, Verdict};
+use pin_project_lite::pin_project;
+use redial_core::{Gate, Time, Verdict};
 
 use crate::clock::Clock;
-use crate::outcome::{Error, Forget, KeepLast, Ledger};
+use crate::options::{Absent, MaybeBreaker, Present};
+use crate::outcome::{Cause, Error, Forget, Interrupted, KeepLast, Ledger};
 
-/// What may happen to an attempt besides its own success or failure, and what the error of a call
-/// is then.
-pub trait Guard {
-    /// The error of a call under this guard, given the operation's.
-    type Error<E>;
+/// What may happen to an attempt besides its own success or failure. A failure is reported inside
+/// the engine's decision, to which this is a gate.
+pub trait Guard: Gate {
+    /// What can end an attempt, or the call, in place of the operation.
+    type Cut: Copy;
 
     /// What keeps the errors on the way.
-    type Ledger<E>: Ledger<Self::Error<E>>;
+    type Ledger<E>: Ledger<E, Self::Cut>;
 
-    /// Leave to run one attempt. It names its own lifetime, for the reason in
-    /// [`Bounds`](crate::options::Bounds).
-    type Permit: Admission;
+    /// What cuts an attempt short.
+    type Timer<Sleep>;
 
-    /// Whether an attempt can be cut short.
+    /// Leave of the breaker to run an attempt.
     #[doc(hidden)]
-    const CUTS: bool;
+    fn enter(&mut self, now: impl FnOnce() -> Time) -> Result<(), Self::Cut>;
 
-    /// The same with room for values.
+    /// The attempt succeeded.
     #[doc(hidden)]
-    fn guarded<'n>(self) -> Guarded<'n>
-    where
-        Self: 'n;
+    fn succeeded(&mut self);
 
-    /// The breaker's leave to run an attempt, or the error that says it was refused.
+    /// The timer of an attempt that begins now. `now` is asked only where there is a deadline.
     #[doc(hidden)]
-    fn admit<E>(&self, now: impl FnOnce() -> Time) -> Result<Self::Permit, Self::Error<E>>;
-
-    /// Runs an attempt of an async call.
-    #[doc(hidden)]
-    fn attempt<F: Attempt, K: Clock>(
+    fn timer<K: Clock>(
         &self,
-        attempt: F,
         clock: &K,
-        deadline: Option<Time>,
-    ) -> impl Future<Output = Result<F::Value, Self::Error<F::Error>>>;
+        deadline: impl FnOnce() -> Option<Time>,
+        now: impl FnOnce() -> Time,
+    ) -> Self::Timer<K::Sleep>;
 
-    /// The call's error from the operation's.
+    /// Whether the attempt is cut now.
     #[doc(hidden)]
-    fn failed<E>(error: E) -> Self::Error<E>;
-
-    /// The operation's own error; none where the attempt timed out.
-    #[doc(hidden)]
-    fn operation_error<E>(error: &Self::Error<E>) -> Option<&E>;
+    fn poll_cut<S: Future>(
+        timer: Pin<&mut Self::Timer<S>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Self::Cut>;
 
     /// What a timeout means.
     #[doc(hidden)]
     fn timeout_verdict(&self) -> Verdict;
 }
 
-/// The future of one attempt, with what it gives and how it fails as types of its own.
-///
-/// Not `F: Future<Output = Result<T, E>>`: inside of a spawned task the compiler forgets that the
-/// lifetimes in `T` and `E` are those in `F`, and then the future of a call is not `Send`.
-pub trait Attempt: Future<Output = Result<Self::Value, Self::Error>> {
-    /// What it gives.
-    type Value;
-    /// How it fails.
+/// What the error of a call under a guard is, given the operation's.
+pub trait Fails<E>: Guard {
+    /// It.
     type Error;
-}
 
-impl<F: Future<Output = Result<T, E>>, T, E> Attempt for F {
-    type Value = T;
-    type Error = E;
-}
-
-/// Leave to run an attempt. A failure is reported inside the engine's decision, to which this is a
-/// gate. One that is dropped without a word counts as neither success nor failure.
-pub trait Admission: Gate {
-    /// The attempt succeeded.
+    /// The operation's own.
     #[doc(hidden)]
-    fn succeeded(&mut self);
-}
+    fn own(&mut self, error: E) -> Self::Error;
 
-impl Admission for () {
-    #[inline]
-    fn succeeded(&mut self) {}
-}
-
-impl Admission for Option<Permit<'_>> {
-    fn succeeded(&mut self) {
-        if let Some(permit) = self.take() {
-            permit.succeeded();
-        }
-    }
+    /// Something else ended the call; `last` is the last error of the operation's own, if any.
+    #[doc(hidden)]
+    fn interrupted(&mut self, cut: Self::Cut, last: Option<E>) -> Self::Error;
 }
 
 /// Nothing: the operation's own error comes back.
 #[derive(Clone, Copy, Debug)]
 pub struct Open;
 
-impl Guard for Open {
-    type Error<E> = E;
-    type Ledger<E> = Forget;
-    type Permit = ();
-
-    const CUTS: bool = false;
-
-    fn guarded<'n>(self) -> Guarded<'n> {
-        Guarded { timeout: None, timeout_verdict: Verdict::Retry, breaker: None }
+impl Gate for Open {
+    #[inline]
+    fn failed(&mut self, now: Time) -> Time {
+        now
     }
 
     #[inline]
-    fn admit<E>(&self, _now: impl FnOnce() -> Time) -> Result<(), E> {
+    fn needs_time(&self) -> bool {
+        false
+    }
+}
+
+impl Guard for Open {
+    type Cut = Infallible;
+    type Ledger<E> = Forget;
+    type Timer<Sleep> = Uncut<Sleep>;
+
+    #[inline]
+    fn enter(&mut self, _now: impl FnOnce() -> Time) -> Result<(), Infallible> {
         Ok(())
     }
 
     #[inline]
-    fn attempt<F: Attempt, K: Clock>(
+    fn succeeded(&mut self) {}
+
+    #[inline]
+    fn timer<K: Clock>(
         &self,
-        attempt: F,
         _clock: &K,
-        _deadline: Option<Time>,
-    ) -> impl Future<Output = Result<F::Value, F::Error>> {
-        attempt
+        _deadline: impl FnOnce() -> Option<Time>,
+        _now: impl FnOnce() -> Time,
+    ) -> Uncut<K::Sleep> {
+        Uncut(PhantomData)
     }
 
     #[inline]
-    fn failed<E>(error: E) -> E {
-        error
-    }
-
-    #[inline]
-    fn operation_error<E>(error: &E) -> Option<&E> {
-        Some(error)
+    fn poll_cut<S: Future>(
+        _timer: Pin<&mut Uncut<S>>,
+        _context: &mut Context<'_>,
+    ) -> Poll<Infallible> {
+        Poll::Pending
     }
 
     #[inline]
@@ -142,84 +126,347 @@ impl Guard for Open {
     }
 }
 
-/// A timeout, a breaker, or both: the error is [`Error`].
-#[derive(Clone, Copy, Debug)]
-pub struct Guarded<'b> {
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) timeout_verdict: Verdict,
-    pub(crate) breaker: Option<&'b Breaker>,
+impl<E> Fails<E> for Open {
+    type Error = E;
+
+    #[inline]
+    fn own(&mut self, error: E) -> E {
+        error
+    }
+
+    #[inline]
+    fn interrupted(&mut self, cut: Infallible, _last: Option<E>) -> E {
+        match cut {}
+    }
 }
 
-impl Guarded<'_> {
+/// No timer.
+#[derive(Debug)]
+pub struct Uncut<Sleep>(PhantomData<fn() -> Sleep>);
+
+/// A timeout, a breaker, or both. `A` says what the error of the call is: [`Wrapped`], [`Kept`] or
+/// [`Made`].
+#[derive(Clone, Debug)]
+pub struct Guarded<B: MaybeBreaker, A> {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) timeout_verdict: Verdict,
+    pub(crate) admission: Admission<B>,
+    pub(crate) answer: A,
+}
+
+impl<A> Guarded<Absent, A> {
+    #[inline]
+    pub(crate) fn new(answer: A) -> Self {
+        let admission = Admission { breaker: Absent, period: None };
+        Self { timeout: None, timeout_verdict: Verdict::Retry, admission, answer }
+    }
+}
+
+impl<B: MaybeBreaker, A> Guarded<B, A> {
+    #[inline]
+    pub(crate) fn with_breaker<N>(self, breaker: N) -> Guarded<Present<N>, A>
+    where
+        Present<N>: MaybeBreaker,
+    {
+        let Self { timeout, timeout_verdict, answer, .. } = self;
+        let admission = Admission { breaker: Present(breaker), period: None };
+        Guarded { timeout, timeout_verdict, admission, answer }
+    }
+
+    #[inline]
+    pub(crate) fn with_answer<N>(self, answer: N) -> Guarded<B, N> {
+        let Self { timeout, timeout_verdict, admission, .. } = self;
+        Guarded { timeout, timeout_verdict, admission, answer }
+    }
+
     /// The timeout, cut to what the deadline leaves. A deadline by itself interrupts nothing.
-    fn limit<K: Clock>(&self, clock: &K, deadline: Option<Time>) -> Option<Duration> {
+    #[inline]
+    fn limit(
+        &self,
+        deadline: impl FnOnce() -> Option<Time>,
+        now: impl FnOnce() -> Time,
+    ) -> Option<Duration> {
         let timeout = self.timeout?;
-        Some(match deadline {
-            Some(deadline) => timeout.min(deadline.since(clock.now())),
+        Some(match deadline() {
+            Some(deadline) => timeout.min(deadline.since(now())),
             None => timeout,
         })
     }
 }
 
-impl<'b> Guard for Guarded<'b> {
-    type Error<E> = Error<E>;
-    type Ledger<E> = KeepLast<Error<E>>;
-    type Permit = Option<Permit<'b>>;
+/// A breaker, and the period in which it admitted the attempt that is under way. An attempt that is
+/// dropped without a word counts as neither success nor failure.
+#[derive(Debug)]
+pub(crate) struct Admission<B: MaybeBreaker> {
+    breaker: B,
+    period: Option<u16>,
+}
 
-    const CUTS: bool = true;
-
-    fn guarded<'n>(self) -> Guarded<'n>
-    where
-        Self: 'n,
-    {
-        self
+impl<B: MaybeBreaker + Clone> Clone for Admission<B> {
+    fn clone(&self) -> Self {
+        Self { breaker: self.breaker.clone(), period: None }
     }
+}
 
-    fn admit<E>(&self, now: impl FnOnce() -> Time) -> Result<Option<Permit<'b>>, Error<E>> {
-        match self.breaker {
-            None => Ok(None),
-            Some(breaker) => breaker.admit(now).map(Some).ok_or(Error::BreakerOpen),
+impl<B: MaybeBreaker> Drop for Admission<B> {
+    #[inline]
+    fn drop(&mut self) {
+        if let (Some(period), Some(breaker)) = (self.period, self.breaker.breaker()) {
+            drop(breaker.permit(period));
+        }
+    }
+}
+
+impl<B: MaybeBreaker, A> Gate for Guarded<B, A> {
+    #[inline]
+    fn failed(&mut self, now: Time) -> Time {
+        match (self.admission.period.take(), self.admission.breaker.breaker()) {
+            (Some(period), Some(breaker)) => breaker.permit(period).failed(now),
+            _ => now,
         }
     }
 
-    /// An attempt that is ready when it is cut has succeeded: it is asked first.
-    fn attempt<F: Attempt, K: Clock>(
+    #[inline]
+    fn needs_time(&self) -> bool {
+        self.admission.period.is_some()
+    }
+}
+
+impl<B: MaybeBreaker, A> Guard for Guarded<B, A> {
+    type Cut = Cause;
+    type Ledger<E> = KeepLast<E>;
+    type Timer<Sleep> = Timer<Sleep>;
+
+    #[inline]
+    fn enter(&mut self, now: impl FnOnce() -> Time) -> Result<(), Cause> {
+        if let Some(breaker) = self.admission.breaker.breaker() {
+            let permit = breaker.admit(now).ok_or(Cause::BreakerOpen)?;
+            self.admission.period = Some(permit.into_period());
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn succeeded(&mut self) {
+        if let Some(breaker) = self.admission.breaker.breaker() {
+            if let Some(period) = self.admission.period.take() {
+                breaker.permit(period).succeeded();
+            }
+        }
+    }
+
+    #[inline]
+    fn timer<K: Clock>(
         &self,
-        attempt: F,
         clock: &K,
-        deadline: Option<Time>,
-    ) -> impl Future<Output = Result<F::Value, Error<F::Error>>> {
-        let limit = self.limit(clock, deadline);
-        let timer = limit.filter(|limit| !limit.is_zero()).map(|limit| clock.sleep(limit));
-        async move {
-            let mut attempt = pin!(attempt);
-            let mut timer = pin!(timer);
-            core::future::poll_fn(|context| {
-                if let Poll::Ready(result) = attempt.as_mut().poll(context) {
-                    return Poll::Ready(result.map_err(Error::Failed));
-                }
-                let fired = match (timer.as_mut().as_pin_mut(), limit) {
-                    (Some(timer), _) => timer.poll(context).is_ready(),
-                    (None, limit) => limit.is_some(),
-                };
-                if fired { Poll::Ready(Err(Error::TimedOut)) } else { Poll::Pending }
-            })
-            .await
+        deadline: impl FnOnce() -> Option<Time>,
+        now: impl FnOnce() -> Time,
+    ) -> Timer<K::Sleep> {
+        let cut = match self.limit(deadline, now) {
+            None => Cut::Never,
+            Some(Duration::ZERO) => Cut::AtOnce,
+            Some(limit) => Cut::After { sleep: clock.sleep(limit) },
+        };
+        Timer { cut }
+    }
+
+    #[inline]
+    fn poll_cut<S: Future>(timer: Pin<&mut Timer<S>>, context: &mut Context<'_>) -> Poll<Cause> {
+        match timer.project().cut.project() {
+            CutProjection::Never => Poll::Pending,
+            CutProjection::AtOnce => Poll::Ready(Cause::TimedOut),
+            CutProjection::After { sleep } => sleep.poll(context).map(|_| Cause::TimedOut),
         }
     }
 
-    fn failed<E>(error: E) -> Error<E> {
-        Error::Failed(error)
-    }
-
-    fn operation_error<E>(error: &Error<E>) -> Option<&E> {
-        match error {
-            Error::Failed(error) => Some(error),
-            Error::TimedOut | Error::BreakerOpen => None,
-        }
-    }
-
+    #[inline]
     fn timeout_verdict(&self) -> Verdict {
         self.timeout_verdict
     }
 }
+
+pin_project! {
+    /// What cuts an attempt: a timer, or nothing.
+    #[derive(Debug)]
+    pub struct Timer<Sleep> {
+        #[pin]
+        cut: Cut<Sleep>,
+    }
+}
+
+pin_project! {
+    #[project = CutProjection]
+    #[derive(Debug)]
+    enum Cut<Sleep> {
+        Never,
+        // There is no time left: an attempt may answer when it is first asked, and not later.
+        AtOnce,
+        After { #[pin] sleep: Sleep },
+    }
+}
+
+/// The operation's error is a [`std::error::Error`], and that of the call is [`Error`] around it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wrapped;
+
+/// The operation's error is a text, a number or nothing, and that of the call is [`Error`] around
+/// it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WrappedBare;
+
+/// The operation's error can be made from any, and is the error of the call: `anyhow::Error`,
+/// `Box<dyn Error + Send + Sync>`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kept;
+
+/// The error of a call is the operation's, and the closure makes it.
+#[derive(Clone, Copy)]
+pub struct Made<F>(pub(crate) F);
+
+impl<F> fmt::Debug for Made<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Made").finish_non_exhaustive()
+    }
+}
+
+fn wrapped<E>(cut: Cause, last: Option<E>) -> Error<E> {
+    match cut {
+        Cause::TimedOut => Error::TimedOut(last),
+        Cause::BreakerOpen => Error::BreakerOpen,
+    }
+}
+
+impl<B: MaybeBreaker, E> Fails<E> for Guarded<B, Wrapped> {
+    type Error = Error<E>;
+
+    #[inline]
+    fn own(&mut self, error: E) -> Error<E> {
+        Error::Failed(error)
+    }
+
+    fn interrupted(&mut self, cut: Cause, last: Option<E>) -> Error<E> {
+        wrapped(cut, last)
+    }
+}
+
+impl<B: MaybeBreaker, E> Fails<E> for Guarded<B, WrappedBare> {
+    type Error = Error<E>;
+
+    #[inline]
+    fn own(&mut self, error: E) -> Error<E> {
+        Error::Failed(error)
+    }
+
+    fn interrupted(&mut self, cut: Cause, last: Option<E>) -> Error<E> {
+        wrapped(cut, last)
+    }
+}
+
+impl<B: MaybeBreaker, E: From<Interrupted<E>>> Fails<E> for Guarded<B, Kept> {
+    type Error = E;
+
+    #[inline]
+    fn own(&mut self, error: E) -> E {
+        error
+    }
+
+    fn interrupted(&mut self, cause: Cause, last: Option<E>) -> E {
+        Interrupted { cause, last }.into()
+    }
+}
+
+impl<B: MaybeBreaker, E, F: FnMut(Interrupted<E>) -> E> Fails<E> for Guarded<B, Made<F>> {
+    type Error = E;
+
+    #[inline]
+    fn own(&mut self, error: E) -> E {
+        error
+    }
+
+    fn interrupted(&mut self, cause: Cause, last: Option<E>) -> E {
+        (self.answer.0)(Interrupted { cause, last })
+    }
+}
+
+/// A guard that a timeout or a breaker can be added to, where the operation fails with `E`. What
+/// the error of the call is then, `A`, is inferred from `E`, unless it was said.
+pub trait Guardable<E, A>: MaybeGuarded {
+    #[doc(hidden)]
+    fn guarded(self) -> Guarded<Self::Breaker, A>;
+}
+
+impl<E: OperationError<A>, A: Default> Guardable<E, A> for Open {
+    #[inline]
+    fn guarded(self) -> Guarded<Absent, A> {
+        Guarded::new(A::default())
+    }
+}
+
+impl<E, B: MaybeBreaker, A> Guardable<E, A> for Guarded<B, A> {
+    #[inline]
+    fn guarded(self) -> Self {
+        self
+    }
+}
+
+/// A guard with a breaker or without, whatever the error is.
+pub trait MaybeGuarded: Sized {
+    /// Its breaker, or none.
+    type Breaker: MaybeBreaker;
+    /// What says what the error is: [`Wrapped`] unless it was said.
+    type Answer;
+
+    #[doc(hidden)]
+    fn wrapped(self) -> Guarded<Self::Breaker, Self::Answer>;
+
+    #[doc(hidden)]
+    #[inline]
+    fn answered<A>(self, answer: A) -> Guarded<Self::Breaker, A> {
+        self.wrapped().with_answer(answer)
+    }
+}
+
+impl MaybeGuarded for Open {
+    type Breaker = Absent;
+    type Answer = Wrapped;
+
+    #[inline]
+    fn wrapped(self) -> Guarded<Absent, Wrapped> {
+        Guarded::new(Wrapped)
+    }
+}
+
+impl<B: MaybeBreaker, A> MaybeGuarded for Guarded<B, A> {
+    type Breaker = B;
+    type Answer = A;
+
+    #[inline]
+    fn wrapped(self) -> Self {
+        self
+    }
+}
+
+/// An error of an operation, where something else may end the call: a timeout or an open breaker.
+/// `A` is inferred: [`Wrapped`], [`WrappedBare`] or [`Kept`].
+#[diagnostic::on_unimplemented(
+    message = "a call with a timeout or a breaker cannot fail with `{Self}` alone",
+    label = "`{Self}` is not a `std::error::Error`",
+    note = "implement `std::error::Error` for `{Self}`: the call's error is then `redial::Error<{Self}>`",
+    note = "or say first what a timeout and an open breaker are in it: `.error_from(|interrupted| …)`"
+)]
+pub trait OperationError<A> {}
+
+impl<E: StdError> OperationError<Wrapped> for E {}
+
+impl<E> OperationError<Kept> for E where
+    E: Deref<Target = dyn StdError + Send + Sync> + From<Interrupted<E>>
+{
+}
+
+macro_rules! bare {
+    ($($type:ty),*) => {
+        $(impl OperationError<WrappedBare> for $type {})*
+    };
+}
+
+bare!((), &str, String, bool, u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);

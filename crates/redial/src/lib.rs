@@ -75,8 +75,10 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod attempt;
 pub mod blocking;
 mod clock;
+mod future;
 mod guard;
 pub mod guide;
 #[cfg(feature = "http")]
@@ -96,17 +98,50 @@ mod tokio;
 pub mod tower;
 mod tries;
 
+pub use attempt::Attempt;
 pub use clock::Clock;
-pub use outcome::{Error, Event, Outcome};
+pub use future::{retry, retry_with};
+pub use options::{AsBreaker, AsBudget, Options};
+pub use outcome::{Cause, Error, Event, Interrupted, Outcome};
 pub use random::ThreadRandom;
 #[doc(inline)]
-pub use redial_core::*;
-pub use retry::{Retry, retry};
+pub use redial_core::{
+    AsPolicy, Backoff, Breaker, BreakerBuilder, BreakerSnapshot, BreakerState, Budget,
+    BudgetBuilder, BudgetSnapshot, Call, CallSnapshot, Decision, Delays, Forecast, Forecasts,
+    FromFn, Gate, Invalid, Limits, Permit, Policy, Pretty, Random, Schedule, Source, SplitMix64,
+    Stop, Time, Verdict, clause, policy,
+};
+pub use retry::Retry;
 #[cfg(feature = "tokio")]
 pub use tokio::{TokioClock, TokioSleep};
 #[cfg(feature = "tokio")]
 pub use tries::tries;
-pub use tries::{Tries, tries_on};
+pub use tries::tries_on;
+
+/// The parts of the types of calls. Programs need not name them; they are what rustdoc and the
+/// compiler show: [`Retry`]`<Async<…>, Options<…>>`.
+pub mod parts {
+    pub use crate::attempt::{AttemptFuture, Informed, Operation, Plain};
+    #[cfg(not(feature = "tokio"))]
+    pub use crate::clock::NoClock;
+    pub use crate::clock::{DefaultClock, MaybeClock};
+    pub use crate::future::{Async, State};
+    pub use crate::guard::{
+        Fails, Guard, Guardable, Guarded, Kept, Made, MaybeGuarded, Open, OperationError, Timer,
+        Uncut, Wrapped, WrappedBare,
+    };
+    #[cfg(feature = "tower")]
+    pub use crate::options::ClassifyResult;
+    pub use crate::options::{
+        Absent, Bounded, Bounds, Classify, ClassifyOk, Judge, MaybeBreaker, MaybeBudget, OnRetry,
+        Present, RetryErrors, Setup, Unbounded, When,
+    };
+    pub use crate::outcome::{Answer, Failure, Forget, History, KeepLast, Ledger, Told, Value};
+    pub use crate::retry::{Mode, Retried};
+    #[cfg(feature = "tower")]
+    pub use crate::tower::{Kept as KeptByLayer, Layered};
+    pub use crate::tries::OwnLoop;
+}
 
 /// The examples of this crate's README, compiled.
 #[cfg(all(doctest, feature = "tokio"))]

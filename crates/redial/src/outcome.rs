@@ -6,37 +6,48 @@ use std::collections::VecDeque;
 
 use redial_core::Stop;
 
+use crate::guard::{Fails, Guard};
+
 /// The error of a call that can end without an error of the operation's own: one that carries a
 /// `timeout` or a breaker.
 ///
 /// ```
 /// use redial::Error;
 ///
-/// let error: Error<std::io::Error> = Error::TimedOut;
+/// let error: Error<std::io::Error> = Error::TimedOut(None);
 /// assert_eq!(error.to_string(), "the last attempt timed out");
 /// assert!(error.into_inner().is_none());
 /// ```
+///
+/// It is a [`std::error::Error`] where `E` is one, so `?` turns it into `anyhow::Error` and
+/// `Box<dyn Error + Send + Sync>`, and into an error of your own by `From<redial::Error<E>>`. Where
+/// `E` is itself `anyhow::Error` or `Box<dyn Error + Send + Sync>`, the call gives `E` back, and an
+/// [`Interrupted`] in it where it has none of the operation's. To keep any other `E` as it is, say
+/// what a timeout is in it: [`error_from`](crate::Retry::error_from).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Error<E> {
     /// The operation's own last error.
     Failed(E),
-    /// The last attempt was cut by the timeout.
-    TimedOut,
+    /// The last attempt was cut by the timeout. The last error of the operation's own, of an
+    /// attempt before, is in it; in an [`Outcome`] it is among the errors instead.
+    TimedOut(Option<E>),
     /// The circuit breaker was open, and nothing ran.
     BreakerOpen,
 }
 
 impl<E> Error<E> {
-    /// The operation's own error, where there is one.
+    /// The operation's own last error, if it ever failed by itself.
     ///
     /// ```
     /// use redial::Error;
     /// assert_eq!(Error::Failed("refused").into_inner(), Some("refused"));
+    /// assert_eq!(Error::TimedOut(Some("refused")).into_inner(), Some("refused"));
     /// ```
     pub fn into_inner(self) -> Option<E> {
         match self {
             Self::Failed(error) => Some(error),
-            Self::TimedOut | Self::BreakerOpen => None,
+            Self::TimedOut(last) => last,
+            Self::BreakerOpen => None,
         }
     }
 }
@@ -45,8 +56,8 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(error) => error.fmt(f),
-            Self::TimedOut => f.pad("the last attempt timed out"),
-            Self::BreakerOpen => f.pad("the circuit breaker is open"),
+            Self::TimedOut(_) => Cause::TimedOut.fmt(f),
+            Self::BreakerOpen => Cause::BreakerOpen.fmt(f),
         }
     }
 }
@@ -55,8 +66,67 @@ impl<E: core::error::Error + 'static> core::error::Error for Error<E> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::Failed(error) => error.source(),
-            Self::TimedOut | Self::BreakerOpen => None,
+            Self::TimedOut(Some(last)) => Some(last),
+            Self::TimedOut(None) | Self::BreakerOpen => None,
         }
+    }
+}
+
+/// What ended a call in place of the operation.
+///
+/// ```
+/// assert_eq!(redial::Cause::TimedOut.to_string(), "the last attempt timed out");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The last attempt was cut by the timeout.
+    TimedOut,
+    /// The circuit breaker was open, and nothing ran.
+    BreakerOpen,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::TimedOut => "the last attempt timed out",
+            Self::BreakerOpen => "the circuit breaker is open",
+        })
+    }
+}
+
+/// A call that ended without an error of the operation's own, for
+/// [`error_from`](crate::Retry::error_from). It is what `anyhow::Error` and
+/// `Box<dyn Error + Send + Sync>` hold after a timeout or an open breaker.
+///
+/// ```
+/// use redial::{Cause, Interrupted};
+///
+/// type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// let error = BoxError::from(Interrupted { cause: Cause::TimedOut, last: Some(BoxError::from("refused")) });
+/// assert_eq!(error.to_string(), "the last attempt timed out");
+/// assert_eq!(error.source().unwrap().to_string(), "refused"); // the attempt before
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Interrupted<E> {
+    /// What ended it.
+    pub cause: Cause,
+    /// The last error of the operation's own, of an attempt before.
+    pub last: Option<E>,
+}
+
+impl<E> fmt::Display for Interrupted<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause.fmt(f)
+    }
+}
+
+impl<E> core::error::Error for Interrupted<E>
+where
+    E: core::ops::Deref<Target = dyn core::error::Error + Send + Sync> + fmt::Debug,
+{
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        self.last.as_deref().map(|last| last as _)
     }
 }
 
@@ -85,8 +155,11 @@ pub struct Event<'e, E> {
     pub delay: Duration,
     /// The sum of all waits, this one included.
     pub waited: Duration,
-    /// The operation's error; `None` where the attempt timed out.
+    /// The operation's error; `None` where the attempt timed out, or gave a value that is worth
+    /// another attempt.
     pub error: Option<&'e E>,
+    /// Whether the attempt was cut by the timeout.
+    pub timed_out: bool,
 }
 
 /// How a whole call ended: the result, and how it came about.
@@ -112,7 +185,8 @@ pub struct Event<'e, E> {
 pub struct Outcome<T, E> {
     /// The value, or the last error.
     pub result: Result<T, E>,
-    /// Why it stopped; `None` where it succeeded.
+    /// Why it stopped; `None` where it succeeded. A last value that was worth another attempt has a
+    /// reason, too: see [`retry_ok_if`](crate::Retry::retry_ok_if).
     pub reason: Option<Stop>,
     /// How many attempts were started.
     pub attempts: u32,
@@ -132,7 +206,7 @@ impl<T, E> Outcome<T, E> {
     /// assert!(!outcome.recovered());
     /// ```
     pub fn recovered(&self) -> bool {
-        self.result.is_ok() && self.attempts > 1
+        self.reason.is_none() && self.attempts > 1
     }
 
     /// The attempts' errors with their numbers: the first eight and the last eight, the one in
@@ -161,81 +235,108 @@ pub struct Report {
     pub(crate) elapsed: Duration,
 }
 
-/// What becomes of the errors on the way, and of the result at the end.
-pub trait Ledger<E> {
-    /// What the call gives its caller.
-    type Output<T>;
+/// Why an attempt failed: the operation's error, or what cut it.
+#[derive(Clone, Copy, Debug)]
+pub enum Failure<E, Cut> {
+    /// The operation's own.
+    Error(E),
+    /// What cut it.
+    Cut(Cut),
+}
 
-    /// Whether the time that the call took is wanted.
-    const TIMED: bool;
+impl<E, Cut> Failure<E, Cut> {
+    #[inline]
+    pub(crate) fn error(&self) -> Option<&E> {
+        match self {
+            Self::Error(error) => Some(error),
+            Self::Cut(_) => None,
+        }
+    }
 
+    #[inline]
+    pub(crate) fn answer<G: Fails<E, Cut = Cut>>(self, guard: &mut G, last: Option<E>) -> G::Error {
+        match self {
+            Self::Error(error) => guard.own(error),
+            Self::Cut(cut) => guard.interrupted(cut, last),
+        }
+    }
+}
+
+/// What becomes of the failures on the way.
+pub trait Ledger<E, Cut> {
     #[doc(hidden)]
     fn open() -> Self;
     /// An attempt failed and another will follow.
     #[doc(hidden)]
-    fn record(&mut self, attempt: u32, error: E);
-    /// The error of the attempt before, for a call that stops without a new one.
+    fn record(&mut self, attempt: u32, failure: Failure<E, Cut>);
+    /// The failure of the attempt before, for a call that stops without a new one.
     #[doc(hidden)]
-    fn last(&mut self) -> Option<E>;
+    fn last(&mut self) -> Option<Failure<E, Cut>>;
+    /// The last error of the operation's own, to go with a timeout.
     #[doc(hidden)]
-    fn close<T>(&mut self, result: Result<T, E>, report: Report) -> Self::Output<T>;
+    fn last_error(&mut self) -> Option<E>;
 }
 
 /// Keeps nothing: an error that will be retried is dropped before the wait.
 #[derive(Debug)]
 pub struct Forget;
 
-impl<E> Ledger<E> for Forget {
-    type Output<T> = Result<T, E>;
-    const TIMED: bool = false;
-
+impl<E, Cut> Ledger<E, Cut> for Forget {
     #[inline]
     fn open() -> Self {
         Self
     }
 
     #[inline]
-    fn record(&mut self, _attempt: u32, _error: E) {}
+    fn record(&mut self, _attempt: u32, _failure: Failure<E, Cut>) {}
 
     #[inline]
-    fn last(&mut self) -> Option<E> {
+    fn last(&mut self) -> Option<Failure<E, Cut>> {
         None
     }
 
     #[inline]
-    fn close<T>(&mut self, result: Result<T, E>, _report: Report) -> Result<T, E> {
-        result
+    fn last_error(&mut self) -> Option<E> {
+        None
     }
 }
 
-/// Keeps the error before: a breaker may refuse the attempt that would have made a new one.
+/// Keeps the last error: a breaker may refuse the attempt that would have made a new one, and a
+/// timeout makes none.
 #[derive(Debug)]
-pub struct KeepLast<E>(Option<E>);
+pub struct KeepLast<E> {
+    error: Option<E>,
+    cut: Option<Cause>,
+}
 
-impl<E> Ledger<E> for KeepLast<E> {
-    type Output<T> = Result<T, E>;
-    const TIMED: bool = false;
-
+impl<E> Ledger<E, Cause> for KeepLast<E> {
+    #[inline]
     fn open() -> Self {
-        Self(None)
+        Self { error: None, cut: None }
     }
 
-    fn record(&mut self, _attempt: u32, error: E) {
-        self.0 = Some(error);
+    fn record(&mut self, _attempt: u32, failure: Failure<E, Cause>) {
+        match failure {
+            Failure::Error(error) => *self = Self { error: Some(error), cut: None },
+            Failure::Cut(cut) => self.cut = Some(cut),
+        }
     }
 
-    fn last(&mut self) -> Option<E> {
-        self.0.take()
+    fn last(&mut self) -> Option<Failure<E, Cause>> {
+        match self.cut {
+            Some(cut) => Some(Failure::Cut(cut)),
+            None => self.error.take().map(Failure::Error),
+        }
     }
 
-    fn close<T>(&mut self, result: Result<T, E>, _report: Report) -> Result<T, E> {
-        result
+    fn last_error(&mut self) -> Option<E> {
+        self.error.take()
     }
 }
 
 /// Keeps the first eight errors and the last eight, for an [`Outcome`].
 #[derive(Clone, Debug)]
-pub(crate) struct History<E> {
+pub struct History<E> {
     first: Vec<(u32, E)>,
     last: VecDeque<(u32, E)>,
 }
@@ -246,38 +347,108 @@ impl<E> History<E> {
     fn iter(&self) -> impl Iterator<Item = (u32, &E)> {
         self.first.iter().chain(&self.last).map(|(attempt, error)| (*attempt, error))
     }
+
+    fn map<N>(self, mut change: impl FnMut(E) -> N) -> History<N> {
+        let mut change = |(attempt, error)| (attempt, change(error));
+        History {
+            first: self.first.into_iter().map(&mut change).collect(),
+            last: self.last.into_iter().map(&mut change).collect(),
+        }
+    }
 }
 
-impl<E> Ledger<E> for History<E> {
-    type Output<T> = Outcome<T, E>;
-    const TIMED: bool = true;
-
+impl<E, Cut> Ledger<E, Cut> for History<Failure<E, Cut>> {
     fn open() -> Self {
         Self { first: Vec::new(), last: VecDeque::new() }
     }
 
-    fn record(&mut self, attempt: u32, error: E) {
+    fn record(&mut self, attempt: u32, failure: Failure<E, Cut>) {
         if self.first.len() < KEPT {
-            self.first.push((attempt, error));
+            self.first.push((attempt, failure));
             return;
         }
         if self.last.len() == KEPT {
             self.last.pop_front();
         }
-        self.last.push_back((attempt, error));
+        self.last.push_back((attempt, failure));
     }
 
-    fn last(&mut self) -> Option<E> {
-        self.last.pop_back().or_else(|| self.first.pop()).map(|(_, error)| error)
+    fn last(&mut self) -> Option<Failure<E, Cut>> {
+        self.last.pop_back().or_else(|| self.first.pop()).map(|(_, failure)| failure)
     }
 
-    fn close<T>(&mut self, result: Result<T, E>, report: Report) -> Outcome<T, E> {
+    fn last_error(&mut self) -> Option<E> {
+        None
+    }
+}
+
+/// What a call gives its caller: the result alone, or how it came about.
+pub trait Answer {
+    /// What keeps the errors on the way.
+    type Ledger<G: Guard, E>: Ledger<E, G::Cut>;
+    /// It, for a value and an error.
+    type Output<T, E>;
+
+    /// Whether the time that the call took is wanted.
+    #[doc(hidden)]
+    const TIMED: bool;
+
+    #[doc(hidden)]
+    fn close<T, E, G: Fails<E>>(
+        ledger: &mut Self::Ledger<G, E>,
+        guard: &mut G,
+        result: Result<T, Failure<E, G::Cut>>,
+        report: Report,
+    ) -> Self::Output<T, G::Error>;
+}
+
+/// The result.
+#[derive(Clone, Copy, Debug)]
+pub struct Value;
+
+impl Answer for Value {
+    type Ledger<G: Guard, E> = G::Ledger<E>;
+    type Output<T, E> = Result<T, E>;
+    const TIMED: bool = false;
+
+    #[inline]
+    fn close<T, E, G: Fails<E>>(
+        ledger: &mut G::Ledger<E>,
+        guard: &mut G,
+        result: Result<T, Failure<E, G::Cut>>,
+        _report: Report,
+    ) -> Result<T, G::Error> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(failure) => Err(failure.answer(guard, ledger.last_error())),
+        }
+    }
+}
+
+/// An [`Outcome`].
+#[derive(Clone, Copy, Debug)]
+pub struct Told;
+
+impl Answer for Told {
+    type Ledger<G: Guard, E> = History<Failure<E, G::Cut>>;
+    type Output<T, E> = Outcome<T, E>;
+    const TIMED: bool = true;
+
+    fn close<T, E, G: Fails<E>>(
+        ledger: &mut History<Failure<E, G::Cut>>,
+        guard: &mut G,
+        result: Result<T, Failure<E, G::Cut>>,
+        report: Report,
+    ) -> Outcome<T, G::Error> {
         // The error in the result is one of the last eight.
-        if result.is_err() && self.last.len() == KEPT {
-            self.last.pop_front();
+        if result.is_err() && ledger.last.len() == KEPT {
+            ledger.last.pop_front();
         }
         let Report { reason, attempts, waited, elapsed } = report;
-        let history = core::mem::replace(self, Self::open());
+        let mut history = History { first: Vec::new(), last: VecDeque::new() };
+        core::mem::swap(ledger, &mut history);
+        let history = history.map(|failure| failure.answer(guard, None));
+        let result = result.map_err(|failure| failure.answer(guard, None));
         Outcome { result, reason, attempts, waited, elapsed, history }
     }
 }

@@ -2,70 +2,26 @@
 
 use core::time::Duration;
 
-use redial_core::{AsPolicy, Call, Decision, Gate, Random, Stop, Time, Verdict};
+use redial_core::{AsPolicy, Decision, Gate, Random, Stop, Time, Verdict};
 
+use crate::attempt::Attempt;
 use crate::clock::coalesced;
-use crate::options::{Bounded, Bounds, Hook};
-use crate::outcome::{Event, Ledger, Report};
+use crate::guard::{Fails, Guard};
+use crate::options::{Bounds, Judge, Options};
+use crate::outcome::{Answer, Event, Failure, Ledger, Report};
 use crate::telemetry;
 use crate::testing::switch;
 
-/// A call between its attempts, with the options that do not depend on how it waits.
-#[derive(Clone, Debug)]
-pub struct Session<P, C, H, L, R> {
-    pub(crate) call: Call<P>,
-    pub(crate) classify: C,
-    pub(crate) hook: H,
-    pub(crate) bounds: L,
-    pub(crate) random: R,
-}
-
-impl<P, C, H, L, R> Session<P, C, H, L, R> {
-    pub(crate) fn with_classify<D>(self, classify: D) -> Session<P, D, H, L, R> {
-        let Self { call, hook, bounds, random, .. } = self;
-        Session { call, classify, hook, bounds, random }
-    }
-
-    pub(crate) fn with_hook<I>(self, hook: I) -> Session<P, C, I, L, R> {
-        let Self { call, classify, bounds, random, .. } = self;
-        Session { call, classify, hook, bounds, random }
-    }
-
-    pub(crate) fn with_random<S>(self, random: S) -> Session<P, C, H, L, S> {
-        let Self { call, classify, hook, bounds, .. } = self;
-        Session { call, classify, hook, bounds, random }
-    }
-
-    /// The same with one of its bounds changed.
-    pub(crate) fn bounded<'n>(
-        self,
-        change: impl FnOnce(&mut Bounded<'n>),
-    ) -> Session<P, C, H, Bounded<'n>, R>
-    where
-        L: Bounds + 'n,
-    {
-        let Self { call, classify, hook, bounds, random } = self;
-        let mut bounds = bounds.bounded();
-        change(&mut bounds);
-        Session { call, classify, hook, bounds, random }
-    }
-}
-
-impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
-    /// The first attempt is about to start.
+impl<P: AsPolicy, J, B: Bounds, G, K, R: Random> Options<P, J, B, G, K, R> {
+    /// The first attempt is about to start. Gives the time, if somebody wants to know it.
     #[inline]
-    pub(crate) fn start(&mut self, timed: bool, now: impl FnOnce() -> Time) {
-        if self.is_timed(timed) {
-            self.call.start_at(now());
+    pub(crate) fn start(&mut self, timed: bool, now: impl FnOnce(&K) -> Time) -> Option<Time> {
+        let now = self.is_timed(timed).then(|| now(&self.clock));
+        if let Some(now) = now {
+            self.call.start_at(now);
         }
         self.deposit();
-    }
-
-    /// The breaker refused an attempt. If it was a retry, it was paid for and does not happen.
-    pub(crate) fn refund(&self) {
-        if let (1.., Some(budget)) = (self.call.failures(), self.bounds.limits().shared_budget()) {
-            budget.refund();
-        }
+        now
     }
 
     #[inline]
@@ -83,81 +39,194 @@ impl<P: AsPolicy, C, H, L: Bounds, R: Random> Session<P, C, H, L, R> {
 
     #[inline]
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.call.deadline(self.bounds.limits())
+        self.call.deadline(&self.bounds.limits())
     }
 
-    /// An attempt failed, with an error of the operation's or, where it timed out, without one. The
-    /// gate is the permit that it ran under.
+    /// The attempt that starts now.
     #[inline]
-    pub(crate) fn failed<E>(
-        &mut self,
-        gate: &mut impl Gate,
-        now: impl FnOnce() -> Time,
-        error: Option<&E>,
-        verdict: impl FnOnce(&mut C) -> Verdict,
-    ) -> Decision
-    where
-        H: Hook<E>,
-    {
-        if switch::retries_are_off() {
-            // Counted like any other failure, and judged to be the last.
-            let _ = self.call.failed(Time::ZERO, || Verdict::Stop, &mut self.random);
-            if gate.needs_time() {
-                gate.failed(now());
-            }
-            return Decision::Stop(Stop::AttemptsSpent);
+    pub(crate) fn attempt(&self, asks: bool, now: impl FnOnce() -> Time) -> Attempt {
+        if !asks {
+            return Attempt { number: 0, left: None };
         }
-        let (classify, limits) = (&mut self.classify, self.bounds.limits());
-        let verdict = || verdict(classify);
-        let decision = self.call.failed_past(limits, gate, now, verdict, &mut self.random);
-        if let Decision::Wait(delay) = decision {
-            let event = Event {
-                attempt: self.call.failures(),
-                attempts: self.call.policy().attempts(),
-                delay,
-                waited: self.call.waited(),
-                error,
-            };
-            // A hook that panics cancels the retry that was paid for.
-            let mut paid = self.bounds.paid();
-            self.hook.retrying(&event);
-            telemetry::retried(self.bounds.name(), &event);
-            L::spent(&mut paid);
-        }
-        decision
+        let left = self.deadline().map(|deadline| deadline.since(now()));
+        Attempt { number: self.call.failures().saturating_add(1), left }
     }
 
     /// How long to sleep for a delay: up to the tolerance longer, though not past the deadline.
-    pub(crate) fn sleep_length(&self, now: impl FnOnce() -> Time, delay: Duration) -> Duration {
+    #[inline]
+    pub(crate) fn sleep_length(&self, now: impl FnOnce(&K) -> Time, delay: Duration) -> Duration {
         let tolerance = self.bounds.tolerance();
         if tolerance.is_zero() {
             return delay;
         }
-        let now = now();
+        let now = now(&self.clock);
         let relaxed = coalesced(now, delay, tolerance);
         match self.deadline() {
             Some(deadline) if now.after(relaxed) >= deadline => delay,
             _ => relaxed,
         }
     }
+}
+
+impl<P: AsPolicy, J, B: Bounds, G: Gate, K, R: Random> Options<P, J, B, G, K, R> {
+    /// An attempt failed. The verdict is asked for only if it matters.
+    #[inline]
+    pub(crate) fn decide(
+        &mut self,
+        now: impl FnOnce(&K) -> Time,
+        verdict: impl FnOnce(&mut J) -> Verdict,
+    ) -> Decision {
+        let Self { call, judge, bounds, guard, clock, random } = self;
+        if switch::retries_are_off() {
+            // Counted like any other failure, and judged to be the last.
+            let _ = call.failed(Time::ZERO, || Verdict::Stop, random);
+            if guard.needs_time() {
+                guard.failed(now(clock));
+            }
+            return Decision::Stop(Stop::AttemptsSpent);
+        }
+        call.failed_past(&bounds.limits(), guard, || now(clock), || verdict(judge), random)
+    }
+
+    /// A timeout was not retried. What another attempt would meet again says nothing about the
+    /// service, and the engine does not report it to the breaker; a timeout does.
+    pub(crate) fn tell_breaker(&mut self, now: impl FnOnce(&K) -> Time) {
+        if self.guard.needs_time() {
+            let now = now(&self.clock);
+            self.guard.failed(now);
+        }
+    }
+
+    /// A retry was decided: whoever wants to know of it hears it before the wait.
+    #[inline]
+    pub(crate) fn retrying<T, E>(&mut self, delay: Duration, error: Option<&E>, timed_out: bool)
+    where
+        J: Judge<T, E>,
+    {
+        // A hook that panics cancels the retry that was paid for.
+        self.bounds.paid();
+        let event = Event {
+            attempt: self.call.failures(),
+            attempts: self.call.policy().attempts(),
+            delay,
+            waited: self.call.waited(),
+            error,
+            timed_out,
+        };
+        self.judge.retrying(&event);
+        telemetry::retried(self.bounds.name(), &event);
+    }
+}
+
+impl<P: AsPolicy, J, B: Bounds, G: Guard, K, R: Random> Options<P, J, B, G, K, R> {
+    /// How long to wait after a failure, or the failure that the call ends with, and why. The
+    /// failure goes in and out by value. Out of line, for a loop whose attempts succeed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn failed<T, E>(
+        &mut self,
+        failure: Failure<E, G::Cut>,
+        ledger: &mut impl Ledger<E, G::Cut>,
+        now: impl Fn(&K) -> Time,
+    ) -> Result<Duration, (Failure<E, G::Cut>, Stop)>
+    where
+        J: Judge<T, E>,
+    {
+        let error = failure.error();
+        let timed_out = self.guard.timeout_verdict();
+        let verdict = |judge: &mut J| error.map_or(timed_out, |error| judge.error(error));
+        let decision = self.decide(&now, verdict);
+        if error.is_none() && decision == Decision::Stop(Stop::Rejected) {
+            self.tell_breaker(now);
+        }
+        match decision {
+            Decision::Stop(reason) => Err((failure, reason)),
+            Decision::Wait(delay) => {
+                self.retrying(delay, error, error.is_none());
+                ledger.record(self.call.failures(), failure);
+                Ok(delay)
+            }
+        }
+    }
+
+    /// An attempt is about to begin, if the breaker lets it.
+    #[inline]
+    pub(crate) fn admit(&mut self, now: impl FnOnce(&K) -> Time) -> Result<(), G::Cut> {
+        let Self { guard, clock, .. } = self;
+        guard.enter(|| now(clock))?;
+        self.bounds.spent();
+        Ok(())
+    }
+
+    /// How long to wait after a value that is worth another attempt, or why it is the one to return.
+    #[cold]
+    pub(crate) fn unaccepted<T, E>(
+        &mut self,
+        verdict: Verdict,
+        now: impl Fn(&K) -> Time,
+    ) -> Result<Duration, Stop>
+    where
+        J: Judge<T, E>,
+    {
+        match self.decide(&now, |_| verdict) {
+            Decision::Stop(reason) => Err(reason),
+            Decision::Wait(delay) => {
+                self.retrying::<T, E>(delay, None, false);
+                Ok(delay)
+            }
+        }
+    }
+
+    /// The breaker refused an attempt: the failure of the one before is the last, if there was one.
+    #[cold]
+    pub(crate) fn refused<A: Answer, T, E>(
+        &mut self,
+        cut: G::Cut,
+        ledger: &mut A::Ledger<G, E>,
+        now: impl FnOnce(&K) -> Time,
+    ) -> A::Output<T, G::Error>
+    where
+        G: Fails<E>,
+    {
+        self.bounds.refund();
+        let failure = ledger.last().unwrap_or(Failure::Cut(cut));
+        self.end::<A, T, E>(ledger, Err(failure), Some(Stop::BreakerOpen), now)
+    }
 
     /// The call is over.
     #[inline]
-    pub(crate) fn end<T, E, J: Ledger<E>>(
-        &self,
-        ledger: &mut J,
-        result: Result<T, E>,
+    pub(crate) fn end<A: Answer, T, E>(
+        &mut self,
+        ledger: &mut A::Ledger<G, E>,
+        result: Result<T, Failure<E, G::Cut>>,
         reason: Option<Stop>,
-        now: impl FnOnce() -> Time,
-    ) -> J::Output<T> {
-        let timed = J::TIMED || telemetry::ENABLED;
+        now: impl FnOnce(&K) -> Time,
+    ) -> A::Output<T, G::Error>
+    where
+        G: Fails<E>,
+    {
+        let report = self.report(A::TIMED, reason, now);
+        A::close(ledger, &mut self.guard, result, report)
+    }
+
+    /// What is to be said of the call, which is over; and says it to whoever listens.
+    #[inline]
+    pub(crate) fn report(
+        &self,
+        timed: bool,
+        reason: Option<Stop>,
+        now: impl FnOnce(&K) -> Time,
+    ) -> Report {
+        let timed = timed || telemetry::ENABLED;
+        let elapsed =
+            if timed { now(&self.clock).since(self.call.started()) } else { Duration::ZERO };
         let report = Report {
             reason,
-            attempts: self.call.failures().saturating_add(u32::from(result.is_ok())),
+            attempts: self.call.failures().saturating_add(u32::from(reason.is_none())),
             waited: self.call.waited(),
-            elapsed: if timed { now().since(self.call.started()) } else { Duration::ZERO },
+            elapsed,
         };
         telemetry::ended(self.bounds.name(), &report);
-        ledger.close(result, report)
+        report
     }
 }

@@ -24,6 +24,9 @@
 //! # assert_eq!(CALLS.load(Ordering::Relaxed), 3);
 //! # }
 //! ```
+//!
+//! A request is cloned before it is sent, if it can be: see [`try_clone`](Retry::try_clone). The
+//! service must be `Clone`, as for every layer that calls it more than once.
 
 use core::fmt;
 use core::future::Future;
@@ -32,76 +35,99 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 
 use pin_project_lite::pin_project;
-use redial_core::{AsPolicy, Budget, Decision, Stop, Time, Verdict};
+use redial_core::{AsPolicy, Decision, Random, Stop, Verdict};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::clock::Clock;
-use crate::options::{Bounded, Bounds, Nobody, Unbounded};
-use crate::outcome::Forget;
-use crate::random::ThreadRandom;
-use crate::retry::new_session;
-use crate::session::Session;
+use crate::guard::{Fails, Guard, Guarded, Made, MaybeGuarded, Open};
+use crate::options::{
+    AsBreaker, Bounds, ClassifyResult, Judge, OnRetry, Options, Present, RetryErrors, Setup,
+    Unbounded,
+};
+use crate::outcome::{Event, Failure, Interrupted, Ledger};
+use crate::retry::{Mode, Retry};
 use crate::testing::switch::is_skipped;
 
-type LayerSession<P, C, L> = Session<P, C, Nobody, L, ThreadRandom>;
-
-/// Says of a result what it means: `None` where it is to be returned, a verdict where it is a
-/// failure. A closure does; see [`RetryLayer::classify`].
+/// A layer that retries the requests of the service below it.
 ///
 /// ```
-/// use redial::{Verdict, tower::Judge};
-/// fn takes(_: impl Judge<u16, ()>) {}
-/// takes(|result: &Result<u16, ()>| matches!(result, Ok(503)).then_some(Verdict::Retry));
-/// ```
-pub trait Judge<Response, Error>: Clone {
-    #[doc(hidden)]
-    fn judge(&mut self, result: &Result<Response, Error>) -> Option<Verdict>;
-}
-
-/// Every error is retried, every response is returned: what a layer does unless it is told.
+/// use std::{sync::Arc, time::Duration};
+/// use redial::{Breaker, Budget, Policy, tower::RetryLayer};
 ///
-/// ```
-/// use redial::tower::{Errors, Judge};
-/// fn takes(_: impl Judge<u16, ()>) {}
-/// takes(Errors);
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Errors;
-
-impl<Response, Error> Judge<Response, Error> for Errors {
-    fn judge(&mut self, result: &Result<Response, Error>) -> Option<Verdict> {
-        result.is_err().then_some(Verdict::Retry)
-    }
-}
-
-impl<Response, Error, F> Judge<Response, Error> for F
-where
-    F: FnMut(&Result<Response, Error>) -> Option<Verdict> + Clone,
-{
-    fn judge(&mut self, result: &Result<Response, Error>) -> Option<Verdict> {
-        self(result)
-    }
-}
-
-/// A layer that retries the requests of the service below it. Requests must be `Clone`, and so
-/// must the service.
-///
-/// ```
-/// use redial::{Policy, tower::RetryLayer};
-/// let layer = RetryLayer::new(&Policy::DEFAULT);
+/// // Whatever it shares may be owned by an `Arc`, so the layer borrows nothing.
+/// let layer = RetryLayer::new(Arc::new(Policy::DEFAULT))
+///     .budget(Arc::new(Budget::new()))
+///     .breaker(Arc::new(Breaker::new()))
+///     .timeout(Duration::from_secs(2)) // the error is redial::Error<E> with a timeout or breaker
+///     .within(Duration::from_secs(30));
 /// # let _ = layer;
 /// ```
-#[derive(Clone, Debug)]
-#[must_use = "a layer does nothing until it is put around a service"]
-pub struct RetryLayer<K, S> {
-    clock: K,
-    session: S,
+pub type RetryLayer<O, T = CloneRequest> = Retry<Layered<T>, O>;
+
+/// A call for each request of a service: what [`RetryLayer`] makes. `T` is how a request is cloned.
+#[derive(Clone, Copy, Debug)]
+pub struct Layered<T> {
+    try_clone: T,
+}
+
+impl<T, K, G> Mode<K, G> for Layered<T> {
+    type State = ();
+
+    const STARTED: bool = false;
+
+    #[inline]
+    fn idle() {}
+}
+
+/// How a request is kept for another attempt.
+///
+/// ```
+/// use redial::tower::{CloneRequest, TryClone};
+/// fn takes(_: impl TryClone<String>) {}
+/// takes(CloneRequest);
+/// takes(|request: &String| (request.len() < 1000).then(|| request.clone()));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "requests of type `{Request}` cannot be sent again by this layer",
+    label = "`{Request}` is not `Clone`",
+    note = "say how to copy a request: `RetryLayer::new(policy).try_clone(|request: &{Request}| …)`, which gives `None` for one that can be sent only once",
+    note = "for reqwest that is `.try_clone(reqwest::Request::try_clone)`"
+)]
+pub trait TryClone<Request>: Clone {
+    /// The request once more; `None` where it can be sent only once.
+    fn try_clone(&mut self, request: &Request) -> Option<Request>;
+}
+
+/// Every request can be cloned: what a layer does unless it is told.
+///
+/// ```
+/// use redial::tower::{CloneRequest, TryClone};
+/// assert_eq!(CloneRequest.try_clone(&"request"), Some("request"));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct CloneRequest;
+
+impl<Request: Clone> TryClone<Request> for CloneRequest {
+    #[inline]
+    fn try_clone(&mut self, request: &Request) -> Option<Request> {
+        Some(request.clone())
+    }
+}
+
+impl<Request, F> TryClone<Request> for F
+where
+    F: FnMut(&Request) -> Option<Request> + Clone,
+{
+    #[inline]
+    fn try_clone(&mut self, request: &Request) -> Option<Request> {
+        self(request)
+    }
 }
 
 #[cfg(feature = "tokio")]
-impl<P: AsPolicy> RetryLayer<crate::TokioClock, LayerSession<P, Errors, Unbounded>> {
-    /// Retries errors under `policy`, on tokio's clock.
+impl<P: AsPolicy> Retry<Layered<CloneRequest>, Options<P>> {
+    /// A layer that retries errors under `policy`, on tokio's clock.
     ///
     /// ```
     /// use redial::{Policy, tower::RetryLayer};
@@ -113,8 +139,8 @@ impl<P: AsPolicy> RetryLayer<crate::TokioClock, LayerSession<P, Errors, Unbounde
     }
 }
 
-impl<K, P> RetryLayer<K, LayerSession<P, Errors, Unbounded>> {
-    /// Retries errors under `policy`, on a clock of your own.
+impl<P, K> Retry<Layered<CloneRequest>, Options<P, RetryErrors, Unbounded, Open, K>> {
+    /// A layer that retries errors under `policy`, on a clock of your own.
     ///
     /// ```
     /// use redial::{Policy, testing::ManualClock, tower::RetryLayer};
@@ -122,11 +148,30 @@ impl<K, P> RetryLayer<K, LayerSession<P, Errors, Unbounded>> {
     /// # let _ = layer;
     /// ```
     pub fn on(clock: K, policy: P) -> Self {
-        Self { clock, session: new_session(policy).with_classify(Errors) }
+        Self::of(Layered { try_clone: CloneRequest }, Options::new(policy, clock))
     }
 }
 
-impl<K, P, C, L: Bounds> RetryLayer<K, LayerSession<P, C, L>> {
+/// What a layer is told. What a request seeds or clones it does anew: with a
+/// [`seed`](Retry::seed), for a test, all requests draw the same delays.
+impl<T, P, J, B, G, K, R> Retry<Layered<T>, Options<P, J, B, G, K, R>> {
+    /// Says how a request is copied for another attempt, and which cannot be: `None` for a body
+    /// that is a stream. Such a request is sent once, and its result is returned as it is. Without
+    /// this, requests must be `Clone`, as an `http::Request` is whose body is.
+    ///
+    /// ```
+    /// use redial::{Policy, tower::RetryLayer};
+    /// let layer = RetryLayer::new(&Policy::DEFAULT).try_clone(reqwest::Request::try_clone);
+    /// # let _ = layer;
+    /// ```
+    pub fn try_clone<F, Request>(self, try_clone: F) -> Retry<Layered<F>, Options<P, J, B, G, K, R>>
+    where
+        F: FnMut(&Request) -> Option<Request> + Clone,
+    {
+        let (_, options) = self.into_parts();
+        Retry::of(Layered { try_clone }, options)
+    }
+
     /// Says of each result what it means: `None` to return it, a verdict to treat it as a failure.
     ///
     /// ```
@@ -141,90 +186,112 @@ impl<K, P, C, L: Bounds> RetryLayer<K, LayerSession<P, C, L>> {
     /// });
     /// # let _ = layer;
     /// ```
-    pub fn classify<F, Response, Error>(self, classify: F) -> RetryLayer<K, LayerSession<P, F, L>>
+    pub fn classify<F, Response, Error>(
+        self,
+        classify: F,
+    ) -> Retry<Layered<T>, Options<P, ClassifyResult<F, J>, B, G, K, R>>
     where
         F: FnMut(&Result<Response, Error>) -> Option<Verdict> + Clone,
     {
-        RetryLayer { clock: self.clock, session: self.session.with_classify(classify) }
+        let (mode, options) = self.into_parts();
+        Retry::of(mode, options.with_judge(|judge| ClassifyResult(classify, judge)))
     }
 
-    /// No attempt of a request starts once this much time has passed since its first one.
+    /// Hears of each retry, after it was decided and before its wait.
     ///
     /// ```
-    /// use std::time::Duration;
-    /// use redial::{Policy, tower::RetryLayer};
-    /// let layer = RetryLayer::new(&Policy::DEFAULT).within(Duration::from_secs(10));
+    /// use redial::{Event, Policy, tower::RetryLayer};
+    /// let layer = RetryLayer::new(&Policy::DEFAULT)
+    ///     .on_retry(|event: &Event<'_, std::io::Error>| eprintln!("waiting {:?}", event.delay));
     /// # let _ = layer;
     /// ```
-    pub fn within<'n>(self, within: Duration) -> RetryLayer<K, LayerSession<P, C, Bounded<'n>>>
-    where
-        L: 'n,
-    {
-        let set = |bounds: &mut Bounded<'n>| bounds.limits = bounds.limits.within(within);
-        RetryLayer { clock: self.clock, session: self.session.bounded(set) }
-    }
-
-    /// A delay that a verdict dictates ends the request if it is longer than this. 120 s unless
-    /// set.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use redial::{Policy, tower::RetryLayer};
-    /// let layer = RetryLayer::new(&Policy::DEFAULT).max_retry_after(Duration::from_secs(10));
-    /// # let _ = layer;
-    /// ```
-    pub fn max_retry_after<'n>(
+    pub fn on_retry<F, Error>(
         self,
-        max_retry_after: Duration,
-    ) -> RetryLayer<K, LayerSession<P, C, Bounded<'n>>>
+        on_retry: F,
+    ) -> Retry<Layered<T>, Options<P, OnRetry<F, J>, B, G, K, R>>
     where
-        L: 'n,
+        F: FnMut(&Event<'_, Error>) + Clone,
     {
-        let set = |bounds: &mut Bounded<'n>| {
-            bounds.limits = bounds.limits.max_retry_after(max_retry_after);
-        };
-        RetryLayer { clock: self.clock, session: self.session.bounded(set) }
+        let (mode, options) = self.into_parts();
+        Retry::of(mode, options.with_judge(|judge| OnRetry(on_retry, judge)))
     }
 
-    /// The name of these calls in traces and metrics.
+    /// Says what a timeout and an open breaker are in the error of the service, which then is the
+    /// error of the layer, too. Without it, that is [`Error`](crate::Error) around the service's.
     ///
     /// ```
+    /// use std::time::Duration;
     /// use redial::{Policy, tower::RetryLayer};
-    /// let layer = RetryLayer::new(&Policy::DEFAULT).name("orders");
+    /// use tower::BoxError;
+    /// let layer = RetryLayer::new(&Policy::DEFAULT)
+    ///     .timeout(Duration::from_secs(2))
+    ///     .error_from(|interrupted: redial::Interrupted<BoxError>| BoxError::from(interrupted));
     /// # let _ = layer;
     /// ```
-    pub fn name<'n>(self, name: &'static str) -> RetryLayer<K, LayerSession<P, C, Bounded<'n>>>
+    pub fn error_from<F, E>(
+        self,
+        make: F,
+    ) -> Retry<Layered<T>, Options<P, J, B, Guarded<G::Breaker, Made<F>>, K, R>>
     where
-        L: 'n,
+        F: FnMut(Interrupted<E>) -> E + Clone,
+        G: MaybeGuarded,
     {
-        let set = |bounds: &mut Bounded<'n>| bounds.name = name;
-        RetryLayer { clock: self.clock, session: self.session.bounded(set) }
+        let (mode, options) = self.into_parts();
+        Retry::of(mode, options.with_guard(|guard| guard.answered(Made(make))))
     }
 
-    /// Pays for each retry from a budget, which other layers and calls may share.
+    /// Interrupts each attempt after this long, or when the deadline of `within` comes.
     ///
     /// ```
-    /// use redial::{Budget, Policy, tower::RetryLayer};
-    /// static BUDGET: Budget = Budget::new();
-    /// let layer = RetryLayer::new(&Policy::DEFAULT).budget(&BUDGET);
+    /// use std::time::Duration;
+    /// use redial::{Policy, tower::RetryLayer};
+    /// let layer = RetryLayer::new(&Policy::DEFAULT).timeout(Duration::from_secs(2));
     /// # let _ = layer;
     /// ```
-    pub fn budget<'n>(self, budget: &'n Budget) -> RetryLayer<K, LayerSession<P, C, Bounded<'n>>>
+    pub fn timeout(
+        self,
+        timeout: Duration,
+    ) -> Retry<Layered<T>, Options<P, J, B, Guarded<G::Breaker, G::Answer>, K, R>>
     where
-        L: 'n,
+        G: MaybeGuarded,
     {
-        RetryLayer {
-            clock: self.clock,
-            session: self.session.bounded(|bounds| bounds.limits = bounds.limits.budget(budget)),
-        }
+        let (mode, options) = self.into_parts();
+        let guard = |guard: G| Guarded { timeout: Some(timeout), ..guard.wrapped() };
+        Retry::of(mode, options.with_guard(guard))
+    }
+
+    /// Asks a circuit breaker before each attempt, and tells it how the attempt went.
+    ///
+    /// ```
+    /// use redial::{Breaker, Policy, tower::RetryLayer};
+    /// static BREAKER: Breaker = Breaker::new();
+    /// let layer = RetryLayer::new(&Policy::DEFAULT).breaker(&BREAKER);
+    /// # let _ = layer;
+    /// ```
+    pub fn breaker<N: AsBreaker>(
+        self,
+        breaker: N,
+    ) -> Retry<Layered<T>, Options<P, J, B, Guarded<Present<N>, G::Answer>, K, R>>
+    where
+        G: MaybeGuarded,
+    {
+        let (mode, options) = self.into_parts();
+        Retry::of(mode, options.with_guard(|guard| guard.wrapped().with_breaker(breaker)))
     }
 }
 
-impl<Inner, K: Clone, S: Clone> Layer<Inner> for RetryLayer<K, S> {
-    type Service = Retrying<Inner, K, S>;
+impl<T: Clone, O: Setup + Clone> Clone for Retry<Layered<T>, O> {
+    fn clone(&self) -> Self {
+        Self { mode: self.mode.clone(), options: self.options.clone(), state: () }
+    }
+}
+
+impl<Inner, T: Clone, O: Setup + Clone> Layer<Inner> for Retry<Layered<T>, O> {
+    type Service = Retrying<Inner, O, T>;
 
     fn layer(&self, inner: Inner) -> Self::Service {
-        Retrying { inner, clock: self.clock.clone(), session: self.session.clone() }
+        let (try_clone, options) = (self.mode.try_clone.clone(), self.options.clone());
+        Retrying { inner, try_clone, options }
     }
 }
 
@@ -233,50 +300,71 @@ impl<Inner, K: Clone, S: Clone> Layer<Inner> for RetryLayer<K, S> {
 /// ```
 /// use redial::{Policy, tower::{RetryLayer, Retrying}};
 /// use tower::{Layer, service_fn};
-/// let service: Retrying<_, _, _> = RetryLayer::new(&Policy::DEFAULT)
+/// let service: Retrying<_, _> = RetryLayer::new(&Policy::DEFAULT)
 ///     .layer(service_fn(|request: u8| async move { Ok::<u8, ()>(request) }));
 /// # let _ = service;
 /// ```
 #[derive(Clone, Debug)]
-pub struct Retrying<Inner, K, S> {
+pub struct Retrying<Inner, O, T = CloneRequest> {
     inner: Inner,
-    clock: K,
-    session: S,
+    try_clone: T,
+    options: O,
 }
 
-impl<Inner, Request, K, P, C, L> Service<Request> for Retrying<Inner, K, LayerSession<P, C, L>>
+impl<Inner, Request, T, P, J, B, G, K, R> Service<Request>
+    for Retrying<Inner, Options<P, J, B, G, K, R>, T>
 where
     Inner: Service<Request> + Clone,
-    Request: Clone,
-    K: Clock + Clone,
+    T: TryClone<Request>,
     P: AsPolicy + Clone,
-    C: Judge<Inner::Response, Inner::Error>,
-    L: Bounds + Clone,
+    J: Judge<Inner::Response, Inner::Error> + Clone,
+    B: Bounds + Clone,
+    G: Fails<Inner::Error> + Clone,
+    K: Clock + Clone,
+    R: Random + Clone,
 {
     type Response = Inner::Response;
-    type Error = Inner::Error;
-    type Future = RetryFuture<Inner, Request, K, P, C, L>;
+    type Error = G::Error;
+    type Future = RetryFuture<Inner, Request, Options<P, J, B, G, K, R>, T>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.inner.poll_ready(context)
+        let Self { inner, options, .. } = self;
+        inner.poll_ready(context).map_err(|error| options.guard.own(error))
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
         // The service that is ready is the one to call; its clone becomes ready next time.
         let clone = self.inner.clone();
         let mut inner = core::mem::replace(&mut self.inner, clone);
-        let mut session = self.session.clone();
-        session.start(false, || self.clock.now());
-        let attempt = inner.call(request.clone());
-        RetryFuture {
-            state: State::Calling { attempt },
-            inner,
-            request,
-            clock: self.clock.clone(),
-            session,
-            paid: false,
-        }
+        let (mut try_clone, mut options) = (self.try_clone.clone(), self.options.clone());
+        options.start(false, K::now);
+        let spare = try_clone.try_clone(&request);
+        let state = match options.admit(K::now) {
+            Ok(()) => State::calling(&options, &mut inner, request),
+            Err(cut) => State::Refused { cut },
+        };
+        let ledger = G::Ledger::open();
+        RetryFuture { state, inner, spare, try_clone, options, ledger }
     }
+}
+
+/// The types of a request's future, by the options of its layer.
+pub trait Kept<E>: Setup {
+    /// What can end an attempt in place of the service.
+    type Cut;
+    /// What cuts an attempt short.
+    type Timer;
+    /// What sleeping is made of.
+    type Sleep;
+    /// What keeps the errors on the way.
+    type Ledger;
+}
+
+impl<E, P, J, B, G: Guard, K: Clock, R> Kept<E> for Options<P, J, B, G, K, R> {
+    type Cut = G::Cut;
+    type Timer = G::Timer<K::Sleep>;
+    type Sleep = K::Sleep;
+    type Ledger = G::Ledger<E>;
 }
 
 pin_project! {
@@ -293,134 +381,216 @@ pin_project! {
     /// # }
     /// ```
     #[must_use = "futures do nothing unless polled"]
-    pub struct RetryFuture<Inner, Request, K, P, C, L>
+    pub struct RetryFuture<Inner, Request, O, T>
     where
         Inner: Service<Request>,
-        K: Clock,
-        L: Bounds,
+        O: Kept<Inner::Error>,
     {
         #[pin]
-        state: State<Inner::Future, K::Sleep>,
+        state: State<Inner::Future, O::Timer, O::Sleep, O::Cut>,
         inner: Inner,
-        request: Request,
-        clock: K,
-        session: LayerSession<P, C, L>,
-        // A retry that was paid for and has not begun.
-        paid: bool,
-    }
-
-    impl<Inner, Request, K, P, C, L> PinnedDrop for RetryFuture<Inner, Request, K, P, C, L>
-    where
-        Inner: Service<Request>,
-        K: Clock,
-        L: Bounds,
-    {
-        fn drop(this: Pin<&mut Self>) {
-            if let (true, Some(budget)) = (this.paid, this.session.bounds.limits().shared_budget()) {
-                budget.refund();
-            }
-        }
+        // For the next attempt; none where the request could not be cloned.
+        spare: Option<Request>,
+        try_clone: T,
+        options: O,
+        ledger: O::Ledger,
     }
 }
 
 pin_project! {
     #[project = StateProjection]
-    enum State<Attempt, Sleep> {
-        Calling { #[pin] attempt: Attempt },
+    enum State<Attempt, Timer, Sleep, Cut> {
+        Calling { #[pin] attempt: Attempt, #[pin] timer: Timer },
         Sleeping { #[pin] sleep: Sleep },
         Yielding,
         Readying,
+        Refused { cut: Cut },
+        Done,
     }
 }
 
-impl<Inner, Request, K, P, C, L> Future for RetryFuture<Inner, Request, K, P, C, L>
+impl<Attempt, Timer, Sleep, Cut> State<Attempt, Timer, Sleep, Cut> {
+    fn calling<Inner, Request, P, J, B, G, K, R>(
+        options: &Options<P, J, B, G, K, R>,
+        inner: &mut Inner,
+        request: Request,
+    ) -> Self
+    where
+        Inner: Service<Request, Future = Attempt>,
+        P: AsPolicy,
+        B: Bounds,
+        G: Guard<Timer<Sleep> = Timer>,
+        K: Clock<Sleep = Sleep>,
+        R: Random,
+    {
+        let now = || options.clock.now();
+        let timer = options.guard.timer(&options.clock, || options.deadline(), now);
+        Self::Calling { attempt: inner.call(request), timer }
+    }
+}
+
+impl<Inner, Request, T, P, J, B, G, K, R> Future
+    for RetryFuture<Inner, Request, Options<P, J, B, G, K, R>, T>
 where
     Inner: Service<Request>,
-    Request: Clone,
-    K: Clock,
+    T: TryClone<Request>,
     P: AsPolicy,
-    C: Judge<Inner::Response, Inner::Error>,
-    L: Bounds,
+    J: Judge<Inner::Response, Inner::Error>,
+    B: Bounds,
+    G: Fails<Inner::Error>,
+    K: Clock,
+    R: Random,
 {
-    type Output = Result<Inner::Response, Inner::Error>;
+    type Output = Result<Inner::Response, G::Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
+        let (options, ledger) = (this.options, this.ledger);
         loop {
-            let next = match this.state.as_mut().project() {
-                StateProjection::Calling { attempt } => {
-                    let result = core::task::ready!(attempt.poll(context));
-                    let clock = || this.clock.now();
-                    let Some(delay) = wait_after(this.session, clock, &result) else {
-                        return Poll::Ready(result);
+            match this.state.as_mut().project() {
+                StateProjection::Calling { attempt, timer } => {
+                    let result = match attempt.poll(context) {
+                        Poll::Ready(result) => result.map_err(Failure::Error),
+                        Poll::Pending => match G::poll_cut(timer, context) {
+                            Poll::Ready(cut) => Err(Failure::Cut(cut)),
+                            Poll::Pending => return Poll::Pending,
+                        },
                     };
-                    *this.paid = true;
-                    if is_skipped(delay) {
-                        context.waker().wake_by_ref();
-                        this.state.set(State::Yielding);
-                        return Poll::Pending;
+                    this.state.set(State::Done);
+                    match wait_after(options, ledger, result, this.spare.is_some()) {
+                        Err(result) => return Poll::Ready(result),
+                        Ok(delay) if is_skipped(delay) => {
+                            context.waker().wake_by_ref();
+                            this.state.set(State::Yielding);
+                            return Poll::Pending;
+                        }
+                        Ok(delay) => {
+                            let length = options.sleep_length(K::now, delay);
+                            this.state.set(State::Sleeping { sleep: options.clock.sleep(length) });
+                        }
                     }
-                    State::Sleeping { sleep: this.clock.sleep(delay) }
                 }
                 StateProjection::Sleeping { sleep } => {
                     core::task::ready!(sleep.poll(context));
-                    State::Readying
+                    this.state.set(State::Readying);
                 }
-                StateProjection::Yielding => State::Readying,
+                StateProjection::Yielding => this.state.set(State::Readying),
                 StateProjection::Readying => {
                     if let Err(error) = core::task::ready!(this.inner.poll_ready(context)) {
-                        // No attempt follows, so the retry is not spent: dropping refunds it.
-                        end(this.session, || this.clock.now(), Some(Stop::Rejected));
-                        return Poll::Ready(Err(error));
+                        // No attempt follows, so the retry is not spent.
+                        options.bounds.refund();
+                        options.report(false, Some(Stop::Rejected), K::now);
+                        this.state.set(State::Done);
+                        return Poll::Ready(Err(options.guard.own(error)));
                     }
-                    *this.paid = false;
-                    State::Calling { attempt: this.inner.call(this.request.clone()) }
+                    let next = match (options.admit(K::now), this.spare.take()) {
+                        (Ok(()), Some(request)) => {
+                            *this.spare = this.try_clone.try_clone(&request);
+                            State::calling(options, this.inner, request)
+                        }
+                        (Err(cut), _) => State::Refused { cut },
+                        (Ok(()), None) => {
+                            unreachable!("a request that was not cloned is sent once")
+                        }
+                    };
+                    this.state.set(next);
                 }
-            };
-            this.state.set(next);
+                StateProjection::Refused { cut } => {
+                    let cut = *cut;
+                    this.state.set(State::Done);
+                    options.bounds.refund();
+                    options.report(false, Some(Stop::BreakerOpen), K::now);
+                    let failure = ledger.last().unwrap_or(Failure::Cut(cut));
+                    return Poll::Ready(Err(
+                        failure.answer(&mut options.guard, ledger.last_error())
+                    ));
+                }
+                StateProjection::Done => panic!("a request was polled after it was over"),
+            }
         }
     }
 }
 
-/// How long to wait after this result, or `None` where it is the one to return.
-fn wait_after<P, C, L, Response, Error>(
-    session: &mut LayerSession<P, C, L>,
-    now: impl Fn() -> Time,
-    result: &Result<Response, Error>,
-) -> Option<Duration>
+/// How long to wait after this result, or the result to return. A request that cannot be sent again
+/// is not.
+fn wait_after<Response, E, P, J, B, G, K, R>(
+    options: &mut Options<P, J, B, G, K, R>,
+    ledger: &mut G::Ledger<E>,
+    result: Result<Response, Failure<E, G::Cut>>,
+    again: bool,
+) -> Result<Duration, Result<Response, G::Error>>
 where
     P: AsPolicy,
-    C: Judge<Response, Error>,
-    L: Bounds,
+    J: Judge<Response, E>,
+    B: Bounds,
+    G: Fails<E>,
+    K: Clock,
+    R: Random,
 {
-    let judged = session.classify.judge(result);
+    let result = match result {
+        Ok(response) => Ok(response),
+        Err(Failure::Error(error)) => Err(error),
+        Err(Failure::Cut(cut)) => return wait_after_cut(options, ledger, cut, again),
+    };
+    let judged = options.judge.result(&result);
     // An error that is to be returned is one that is not worth another attempt.
     let reason = match judged.or(result.is_err().then_some(Verdict::Stop)) {
-        None => None,
-        Some(verdict) => match session.failed(&mut (), &now, Some(&()), |_| verdict) {
-            Decision::Wait(delay) => return Some(session.sleep_length(now, delay)),
-            Decision::Stop(reason) => Some(reason),
-        },
+        None => {
+            options.guard.succeeded();
+            None
+        }
+        Some(verdict) => {
+            let verdict = if again { verdict } else { Verdict::Stop };
+            match options.decide(K::now, |_| verdict) {
+                Decision::Wait(delay) => {
+                    options.retrying::<Response, E>(delay, result.as_ref().err(), false);
+                    if let Err(error) = result {
+                        ledger.record(options.call.failures(), Failure::Error(error));
+                    }
+                    return Ok(delay);
+                }
+                Decision::Stop(reason) => Some(reason),
+            }
+        }
     };
-    end(session, now, reason);
-    None
+    options.report(false, reason, K::now);
+    Err(result.map_err(|error| options.guard.own(error)))
 }
 
-/// Tells whoever listens that the request is over.
-fn end<P: AsPolicy, C, L: Bounds>(
-    session: &LayerSession<P, C, L>,
-    now: impl FnOnce() -> Time,
-    reason: Option<Stop>,
-) {
-    let result = if reason.is_none() { Ok(()) } else { Err(()) };
-    let _: Result<(), ()> = session.end(&mut Forget, result, reason, now);
+/// The same after a timeout.
+fn wait_after_cut<Response, E, P, J, B, G, K, R>(
+    options: &mut Options<P, J, B, G, K, R>,
+    ledger: &mut G::Ledger<E>,
+    cut: G::Cut,
+    again: bool,
+) -> Result<Duration, Result<Response, G::Error>>
+where
+    P: AsPolicy,
+    J: Judge<Response, E>,
+    B: Bounds,
+    G: Fails<E>,
+    K: Clock,
+    R: Random,
+{
+    let verdict = if again { options.guard.timeout_verdict() } else { Verdict::Stop };
+    match options.decide(K::now, |_| verdict) {
+        Decision::Wait(delay) => {
+            options.retrying::<Response, E>(delay, None, true);
+            ledger.record(options.call.failures(), Failure::Cut(cut));
+            Ok(delay)
+        }
+        Decision::Stop(reason) => {
+            options.tell_breaker(K::now);
+            options.report(false, Some(reason), K::now);
+            Err(Err(options.guard.interrupted(cut, ledger.last_error())))
+        }
+    }
 }
 
-impl<Inner, Request, K, P, C, L> fmt::Debug for RetryFuture<Inner, Request, K, P, C, L>
+impl<Inner, Request, O, T> fmt::Debug for RetryFuture<Inner, Request, O, T>
 where
     Inner: Service<Request>,
-    K: Clock,
-    L: Bounds,
+    O: Kept<Inner::Error>,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RetryFuture").finish_non_exhaustive()

@@ -1,14 +1,11 @@
 //! The caller keeps the loop, for state that each attempt mutates.
 
-use core::time::Duration;
-
-use redial_core::{AsPolicy, Budget, Decision, Random, SplitMix64, Stop, Verdict};
+use redial_core::{AsPolicy, Decision, Random, Stop, Verdict};
 
 use crate::clock::{Clock, yield_now};
-use crate::options::{Always, Bounded, Bounds, Nobody, Unbounded};
-use crate::random::ThreadRandom;
-use crate::retry::new_session;
-use crate::session::Session;
+use crate::guard::Open;
+use crate::options::{Bounds, Options, RetryErrors};
+use crate::retry::{Mode, Retry};
 use crate::testing::switch::is_skipped;
 
 /// A call whose loop the caller keeps: the attempt may borrow and mutate whatever it likes, and
@@ -40,9 +37,7 @@ use crate::testing::switch::is_skipped;
 ///
 /// The first attempt starts now, as far as `within` is concerned.
 #[cfg(feature = "tokio")]
-pub fn tries<P: AsPolicy>(
-    policy: P,
-) -> Tries<crate::TokioClock, Session<P, Always, Nobody, Unbounded, ThreadRandom>> {
+pub fn tries<P: AsPolicy>(policy: P) -> Retry<OwnLoop, Options<P>> {
     tries_on(crate::TokioClock, policy)
 }
 
@@ -66,14 +61,14 @@ pub fn tries<P: AsPolicy>(
 pub fn tries_on<K: Clock, P: AsPolicy>(
     clock: K,
     policy: P,
-) -> Tries<K, Session<P, Always, Nobody, Unbounded, ThreadRandom>> {
-    let mut session = new_session(policy);
+) -> Retry<OwnLoop, Options<P, RetryErrors, crate::options::Unbounded, Open, K>> {
+    let mut options = Options::new(policy, clock);
     // What limits it may be given is not known yet, so the start is taken down in any case.
-    session.start(true, || clock.now());
-    Tries { clock, session, reason: None }
+    options.start(true, K::now);
+    Retry::of(OwnLoop { reason: None }, options)
 }
 
-/// What `tries` makes.
+/// A call whose loop the caller keeps: what `tries` makes.
 ///
 /// ```
 /// use std::time::Duration;
@@ -84,17 +79,32 @@ pub fn tries_on<K: Clock, P: AsPolicy>(
 /// # }
 /// ```
 #[derive(Debug)]
-#[must_use = "tell it of each failure: `tries.failed(error).await?`"]
-pub struct Tries<K, S> {
-    clock: K,
-    session: S,
+pub struct OwnLoop {
     reason: Option<Stop>,
 }
 
-impl<P, L, K, R> Tries<K, Session<P, Always, Nobody, L, R>>
+impl<K: Clock> Mode<K, Open> for OwnLoop {
+    type State = ();
+
+    const STARTED: bool = true;
+
+    #[inline]
+    fn idle() {}
+}
+
+/// A wait that was paid for. Dropped before it is over, it was cancelled, and the retry is refunded.
+struct Wait<'b, B: Bounds>(&'b mut B);
+
+impl<B: Bounds> Drop for Wait<'_, B> {
+    fn drop(&mut self) {
+        self.0.refund();
+    }
+}
+
+impl<P, B, K, R> Retry<OwnLoop, Options<P, RetryErrors, B, Open, K, R>>
 where
     P: AsPolicy,
-    L: Bounds,
+    B: Bounds,
     K: Clock,
     R: Random,
 {
@@ -131,22 +141,24 @@ where
     ///
     /// The error that it was given, when no attempt is left.
     pub async fn judged<E>(&mut self, error: E, verdict: Verdict) -> Result<(), E> {
-        let now = || self.clock.now();
-        let delay = match self.session.failed(&mut (), now, Some(&error), |_| verdict) {
+        let Self { options, mode, .. } = self;
+        let delay = match options.decide(K::now, |_| verdict) {
             Decision::Wait(delay) => delay,
             Decision::Stop(reason) => {
-                self.reason = Some(reason);
+                mode.reason = Some(reason);
                 return Err(error);
             }
         };
+        options.retrying::<(), E>(delay, Some(&error), false);
         drop(error);
-        let mut paid = self.session.bounds.paid();
+        let length = options.sleep_length(K::now, delay);
+        let wait = Wait(&mut options.bounds);
         if is_skipped(delay) {
             yield_now().await;
         } else {
-            self.clock.sleep(self.session.sleep_length(now, delay)).await;
+            options.clock.sleep(length).await;
         }
-        L::spent(&mut paid);
+        wait.0.spent();
         Ok(())
     }
 
@@ -161,7 +173,7 @@ where
     /// # }
     /// ```
     pub fn reason(&self) -> Option<Stop> {
-        self.reason
+        self.mode.reason
     }
 
     /// The number of the attempt that runs now, from 1.
@@ -175,169 +187,6 @@ where
     /// # }
     /// ```
     pub fn attempt(&self) -> u32 {
-        self.session.call.failures().saturating_add(1)
-    }
-
-    /// No attempt starts once this much time has passed since `tries` was called.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use redial::{Backoff, tries};
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
-    /// let policy = Backoff::constant(Duration::from_secs(1)).unlimited();
-    /// let mut tries = tries(policy).within(Duration::from_secs(1));
-    /// assert_eq!(tries.failed("slow").await, Err("slow"));
-    /// # }
-    /// ```
-    pub fn within<'n>(
-        self,
-        within: Duration,
-    ) -> Tries<K, Session<P, Always, Nobody, Bounded<'n>, R>>
-    where
-        L: 'n,
-    {
-        let set = |bounds: &mut Bounded<'n>| bounds.limits = bounds.limits.within(within);
-        Tries { clock: self.clock, reason: self.reason, session: self.session.bounded(set) }
-    }
-
-    /// The sum of all waits stays within this.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use redial::{Backoff, tries};
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
-    /// let policy = Backoff::constant(Duration::from_secs(1)).unlimited();
-    /// let mut tries = tries(policy).wait_budget(Duration::from_secs(1));
-    /// assert_eq!(tries.failed("first").await, Ok(()));
-    /// assert_eq!(tries.failed("second").await, Err("second"));
-    /// # }
-    /// ```
-    pub fn wait_budget<'n>(
-        self,
-        wait_budget: Duration,
-    ) -> Tries<K, Session<P, Always, Nobody, Bounded<'n>, R>>
-    where
-        L: 'n,
-    {
-        let set = |bounds: &mut Bounded<'n>| bounds.limits = bounds.limits.wait_budget(wait_budget);
-        Tries { clock: self.clock, reason: self.reason, session: self.session.bounded(set) }
-    }
-
-    /// A delay that a verdict dictates gives the error back if it is longer than this. 120 s
-    /// unless set.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use redial::{Policy, Verdict, tries};
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
-    /// let mut tries = tries(&Policy::DEFAULT).max_retry_after(Duration::from_secs(5));
-    /// let asked = Verdict::RetryAfter(Duration::from_secs(6));
-    /// assert_eq!(tries.judged("busy", asked).await, Err("busy"));
-    /// # }
-    /// ```
-    pub fn max_retry_after<'n>(
-        self,
-        max_retry_after: Duration,
-    ) -> Tries<K, Session<P, Always, Nobody, Bounded<'n>, R>>
-    where
-        L: 'n,
-    {
-        let set = |bounds: &mut Bounded<'n>| {
-            bounds.limits = bounds.limits.max_retry_after(max_retry_after)
-        };
-        Tries { clock: self.clock, reason: self.reason, session: self.session.bounded(set) }
-    }
-
-    /// Leave to wake up to this much late; see [`Retry::tolerance`](crate::Retry::tolerance).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use redial::{Policy, tries};
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let tries = tries(&Policy::DEFAULT).tolerance(Duration::from_millis(50));
-    /// # assert_eq!(tries.attempt(), 1);
-    /// # }
-    /// ```
-    pub fn tolerance<'n>(
-        self,
-        tolerance: Duration,
-    ) -> Tries<K, Session<P, Always, Nobody, Bounded<'n>, R>>
-    where
-        L: 'n,
-    {
-        let set = |bounds: &mut Bounded<'n>| bounds.tolerance = tolerance;
-        Tries { clock: self.clock, reason: self.reason, session: self.session.bounded(set) }
-    }
-
-    /// The call's name in traces and metrics.
-    ///
-    /// ```
-    /// use redial::{Policy, tries};
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let tries = tries(&Policy::DEFAULT).name("read-page");
-    /// # assert_eq!(tries.attempt(), 1);
-    /// # }
-    /// ```
-    pub fn name<'n>(
-        self,
-        name: &'static str,
-    ) -> Tries<K, Session<P, Always, Nobody, Bounded<'n>, R>>
-    where
-        L: 'n,
-    {
-        let set = |bounds: &mut Bounded<'n>| bounds.name = name;
-        Tries { clock: self.clock, reason: self.reason, session: self.session.bounded(set) }
-    }
-
-    /// Pays for each retry from a budget that many calls share.
-    ///
-    /// ```
-    /// use redial::{Budget, Policy, tries};
-    /// static BUDGET: Budget = Budget::new();
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
-    /// let mut tries = tries(&Policy::DEFAULT).budget(&BUDGET).rng(|| 0);
-    /// tries.failed("once").await.unwrap();
-    /// assert_eq!(BUDGET.tokens(), 99.0);
-    /// # }
-    /// ```
-    pub fn budget<'n>(
-        self,
-        budget: &'n Budget,
-    ) -> Tries<K, Session<P, Always, Nobody, Bounded<'n>, R>>
-    where
-        L: 'n,
-    {
-        budget.deposit();
-        Tries {
-            clock: self.clock,
-            reason: self.reason,
-            session: self.session.bounded(|bounds| bounds.limits = bounds.limits.budget(budget)),
-        }
-    }
-
-    /// Draws jitter from this seed.
-    ///
-    /// ```
-    /// use redial::{Policy, tries};
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let tries = tries(&Policy::DEFAULT).seed(42);
-    /// # assert_eq!(tries.attempt(), 1);
-    /// # }
-    /// ```
-    pub fn seed(self, seed: u64) -> Tries<K, Session<P, Always, Nobody, L, SplitMix64>> {
-        self.rng(SplitMix64::new(seed))
-    }
-
-    /// Draws jitter from a source of your own.
-    ///
-    /// ```
-    /// use redial::{Policy, tries};
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let tries = tries(&Policy::DEFAULT).rng(|| u64::MAX);
-    /// # assert_eq!(tries.attempt(), 1);
-    /// # }
-    /// ```
-    pub fn rng<N: Random>(self, random: N) -> Tries<K, Session<P, Always, Nobody, L, N>> {
-        Tries { clock: self.clock, reason: self.reason, session: self.session.with_random(random) }
+        self.options.call.failures().saturating_add(1)
     }
 }

@@ -36,7 +36,16 @@ struct World {
 }
 
 /// Something of which there must be none in the end.
+#[derive(Debug)]
 struct Counted<'w>(&'w Cell<i32>);
+
+impl std::fmt::Display for Counted<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("down")
+    }
+}
+
+impl std::error::Error for Counted<'_> {}
 
 impl<'w> Counted<'w> {
     fn new(alive: &'w Cell<i32>) -> Self {

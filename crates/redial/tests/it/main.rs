@@ -10,6 +10,8 @@
 mod cancellation;
 mod child;
 mod dice;
+mod errors;
+mod future;
 #[cfg(feature = "http")]
 mod http;
 mod loop_semantics;

@@ -36,6 +36,14 @@ struct Client {
 #[derive(Debug, PartialEq)]
 struct Down;
 
+impl std::fmt::Display for Down {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("down")
+    }
+}
+
+impl std::error::Error for Down {}
+
 impl Client {
     fn new() -> Self {
         Self { calls: 0.into() }
@@ -406,7 +414,7 @@ fn options_may_come_in_any_order_and_be_said_twice() {
         .timeout(SECOND * 2)
         .within(SECOND * 5)
         .name("twice");
-    assert_eq!(clock.block_on(call.into_future()), Err(Error::TimedOut));
+    assert_eq!(clock.block_on(call.into_future()), Err(Error::TimedOut(None)));
     assert_eq!((calls.get(), clock.elapsed()), (3, SECOND * 5));
 }
 
@@ -415,7 +423,7 @@ fn what_can_be_printed_for_debugging_is() {
     let call = retry(&QUICK, || ready(Ok::<_, ()>(1)));
     assert_eq!(format!("{call:?}"), "Retry { .. }");
     let call = blocking::call(&QUICK, |_| Ok::<_, ()>(1));
-    assert_eq!(format!("{call:?}"), "BlockingCall { .. }");
+    assert_eq!(format!("{call:?}"), "Retry { .. }");
     let script: Script<(), ()> = Script::new([Ok(())]);
     assert_eq!(format!("{script:?}"), "Script { calls: 0, .. }");
 }

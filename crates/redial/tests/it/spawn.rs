@@ -19,6 +19,14 @@ static BREAKER: Breaker = Breaker::new();
 #[derive(Debug, PartialEq)]
 struct Down;
 
+impl std::fmt::Display for Down {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("down")
+    }
+}
+
+impl std::error::Error for Down {}
+
 /// A client as most are: its futures borrow it and what it is given.
 #[derive(Default)]
 struct Client {
@@ -178,7 +186,7 @@ async fn a_task_that_is_given_up_gives_its_token_back() {
     assert_eq!(call().budget(&BUDGET).await, Err(Down));
     assert_eq!(BUDGET.tokens(), 4.0);
     let hung = retry(QUICK, pending::<Result<(), ()>>).timeout(SECOND);
-    assert_eq!(spawned(async move { hung.await }).await, Err(Error::TimedOut));
+    assert_eq!(spawned(hung).await, Err(Error::TimedOut(None)));
 }
 
 /// Where the value or the error has a lifetime in it.

@@ -351,7 +351,7 @@ fn child_without_retries() {
         let clock = ManualClock::new();
         let never = |_: &&str| -> bool { panic!("the last failure is not judged") };
         let call = retry(policy, || ready(Err::<(), _>("down"))).clock(&clock).when(never);
-        assert_eq!(clock.block_on(async { call.await }), Err("down"));
+        assert_eq!(clock.block_on(call), Err("down"));
         let own = clock.block_on(async { tries_on(&clock, policy).failed("down").await });
         assert_eq!(own, Err("down"));
         clock.assert_slept(&[]);

@@ -129,6 +129,14 @@ fn the_errors_of_an_outcome_are_the_first_and_the_last_eight_at_every_count() {
 #[derive(Debug)]
 struct Own(Box<u32>);
 
+impl std::fmt::Display for Own {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("down")
+    }
+}
+
+impl std::error::Error for Own {}
+
 #[test]
 fn the_operations_own_last_error_comes_back_unchanged() {
     let policy = Backoff::none().attempts(3);

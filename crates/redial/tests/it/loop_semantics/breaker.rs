@@ -85,7 +85,7 @@ fn a_timeout_is_the_last_error_too() {
            1s attempt 2
            1s timer 3s
            4s cut
-           4s Err(TimedOut) breaker-open: attempts 2, waited 1s, elapsed 4s, errors [1 Failed("a"), 2 TimedOut]"#,
+           4s Err(TimedOut(None)) breaker-open: attempts 2, waited 1s, elapsed 4s, errors [1 Failed("a"), 2 TimedOut(None)]"#,
     );
 }
 
@@ -201,8 +201,8 @@ fn a_timeout_counts_for_the_breaker_whatever_it_means_for_the_call() {
             let call = call.clock(&clock).timeout(SECOND).timeout_verdict(verdict);
             clock.block_on(call.breaker(&breaker).into_future())
         };
-        assert_eq!(call(), Err(Error::TimedOut));
-        assert_eq!(call(), Err(Error::TimedOut));
+        assert_eq!(call(), Err(Error::TimedOut(None)));
+        assert_eq!(call(), Err(Error::TimedOut(None)));
         assert_eq!(call(), Err(Error::BreakerOpen), "{verdict:?}");
     }
     let breaker = Breaker::builder().failures(2).build();
@@ -211,8 +211,8 @@ fn a_timeout_counts_for_the_breaker_whatever_it_means_for_the_call() {
         let call = call.clock(&clock).timeout(SECOND).timeout_verdict(Verdict::Stop);
         clock.block_on(call.breaker(&breaker).into_future())
     };
-    assert_eq!(call(), Err(Error::TimedOut));
-    assert_eq!(call(), Err(Error::TimedOut));
+    assert_eq!(call(), Err(Error::TimedOut(None)));
+    assert_eq!(call(), Err(Error::TimedOut(None)));
     assert_eq!(call(), Err(Error::BreakerOpen), "with attempts left");
 }
 

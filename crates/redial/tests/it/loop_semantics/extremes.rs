@@ -114,7 +114,7 @@ fn a_timeout_interrupts_an_attempt_that_never_wakes() {
         let policy = Backoff::none().attempts(2);
         retry(policy, pending::<Result<(), ()>>).clock(&clock).timeout(SECOND).await
     });
-    assert_eq!(failed, Err(Error::TimedOut));
+    assert_eq!(failed, Err(Error::TimedOut(None)));
     assert_eq!(clock.manual.elapsed(), SECOND * 2);
     assert_eq!(clock.timers_alive(), 0);
 }

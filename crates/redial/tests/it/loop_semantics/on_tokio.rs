@@ -94,5 +94,5 @@ async fn a_timeout_is_cut_to_what_within_leaves_on_tokios_clock_too() {
         .outcome()
         .await;
     assert_eq!((outcome.attempts, outcome.elapsed), (2, SECOND * 7));
-    assert_eq!(outcome.result, Err(Error::TimedOut));
+    assert_eq!(outcome.result, Err(Error::TimedOut(None)));
 }

@@ -20,7 +20,7 @@ fn a_timeout_is_retried_and_not_judged() {
            5999ms attempt 3
            5999ms timer 2s
            7999ms cut
-           7999ms Err(TimedOut) attempts-spent: attempts 3, waited 2s, elapsed 7999ms, errors [1 TimedOut, 2 Failed("b"), 3 TimedOut]"#,
+           7999ms Err(TimedOut(None)) attempts-spent: attempts 3, waited 2s, elapsed 7999ms, errors [1 TimedOut(None), 2 Failed("b"), 3 TimedOut(None)]"#,
     );
 }
 
@@ -32,7 +32,7 @@ fn a_timeout_stops_the_call_where_the_call_says_so() {
         "0s attempt 1
          0s timer 2s
          2s cut
-         2s Err(TimedOut) rejected: attempts 1, waited 0s, elapsed 2s, errors [1 TimedOut]",
+         2s Err(TimedOut(None)) rejected: attempts 1, waited 0s, elapsed 2s, errors [1 TimedOut(None)]",
     );
 }
 
@@ -47,7 +47,7 @@ fn a_timeout_may_have_a_delay_of_its_own() {
            2s retry 1/3 timeout: waits 9s, in all 9s
            2s timer 9s
            11s attempt 2
-           11s Ok("done") success: attempts 2, waited 9s, elapsed 11s, errors [1 TimedOut]"#,
+           11s Ok("done") success: attempts 2, waited 9s, elapsed 11s, errors [1 TimedOut(None)]"#,
     );
 }
 
@@ -75,7 +75,7 @@ fn the_timeout_is_cut_to_what_within_leaves() {
          5s attempt 2
          5s timer 2s
          7s cut
-         7s Err(TimedOut) deadline: attempts 2, waited 1s, elapsed 7s, errors [1 TimedOut, 2 TimedOut]",
+         7s Err(TimedOut(None)) deadline: attempts 2, waited 1s, elapsed 7s, errors [1 TimedOut(None), 2 TimedOut(None)]",
     );
     // The policy's own limit cuts as the call's does.
     check_async(
@@ -84,7 +84,7 @@ fn the_timeout_is_cut_to_what_within_leaves() {
         "0s attempt 1
          0s timer 3s
          3s cut
-         3s Err(TimedOut) deadline: attempts 1, waited 0s, elapsed 3s, errors [1 TimedOut]",
+         3s Err(TimedOut(None)) deadline: attempts 1, waited 0s, elapsed 3s, errors [1 TimedOut(None)]",
     );
 }
 
@@ -98,7 +98,7 @@ fn a_timeout_of_zero_gives_each_attempt_one_turn() {
            0s cut
            0s retry 1/2 timeout: waits 0s, in all 0s
            0s attempt 2
-           0s Ok("done") success: attempts 2, waited 0s, elapsed 0s, errors [1 TimedOut]"#,
+           0s Ok("done") success: attempts 2, waited 0s, elapsed 0s, errors [1 TimedOut(None)]"#,
     );
 }
 
@@ -122,6 +122,6 @@ fn everything_at_once() {
            5s timer 10s
            15s attempt 4
            15s judge d
-           15s Err(Failed("d")) wait-budget: attempts 4, waited 13s, elapsed 15s, errors [1 Failed("a"), 2 TimedOut, 3 Failed("busy@10s"), 4 Failed("d")]"#,
+           15s Err(Failed("d")) wait-budget: attempts 4, waited 13s, elapsed 15s, errors [1 Failed("a"), 2 TimedOut(None), 3 Failed("busy@10s"), 4 Failed("d")]"#,
     );
 }
