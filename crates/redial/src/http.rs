@@ -21,7 +21,7 @@ use core::time::Duration;
 use std::time::SystemTime;
 
 use http::header::{DATE, RETRY_AFTER};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use redial_core::Verdict;
 
 /// The verdict on a response that did not succeed: as long as it asks for where its status is
@@ -41,9 +41,65 @@ pub fn verdict(status: StatusCode, headers: &HeaderMap) -> Verdict {
     }
 }
 
-/// Whether the same request may well succeed later: 408, 425, 429, 500, 502, 503 and 504.
+/// What a response means, for [`classify_ok`](crate::Retry::classify_ok): `None` where it is not an
+/// error (below 400), and its [`verdict`] otherwise. A client that turns responses into errors loses
+/// their headers, and `Retry-After` with them; this way the last response comes back as it is.
 ///
-/// Whether it is safe to send it again is another question, which only the caller can answer.
+/// ```
+/// use redial::{Policy, http, retry};
+/// # async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// # let client = reqwest::Client::new();
+/// let response = retry(&Policy::DEFAULT, || client.get("https://example.com/").send())
+///     .classify_ok(|response| http::response(response.status(), response.headers()))
+///     .await?
+///     .error_for_status()?; // once, at the end
+/// # Ok(()) }
+/// ```
+pub fn response(status: StatusCode, headers: &HeaderMap) -> Option<Verdict> {
+    (status.as_u16() >= 400).then(|| verdict(status, headers))
+}
+
+/// The [`verdict`] on a response to a request that must not be processed twice, such as a `POST`
+/// that is not [idempotent](is_idempotent): it is sent again only where the status says that it was
+/// not processed, which is 408, 425 and 429.
+///
+/// ```
+/// use http::{HeaderMap, StatusCode};
+/// use redial::{Verdict, http::verdict_once};
+/// assert_eq!(verdict_once(StatusCode::TOO_MANY_REQUESTS, &HeaderMap::new()), Verdict::Retry);
+/// assert_eq!(verdict_once(StatusCode::BAD_GATEWAY, &HeaderMap::new()), Verdict::Stop);
+/// ```
+pub fn verdict_once(status: StatusCode, headers: &HeaderMap) -> Verdict {
+    match status.as_u16() {
+        408 | 425 | 429 => verdict(status, headers),
+        _ => Verdict::Stop,
+    }
+}
+
+/// Whether a request may be processed twice: its method is idempotent by RFC 9110 (`GET`, `HEAD`,
+/// `OPTIONS`, `TRACE`, `PUT`, `DELETE`), or it says so itself by a header `Idempotency-Key` or
+/// `X-Idempotency-Key`, as in Go's `net/http`.
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue, Method};
+/// use redial::http::is_idempotent;
+///
+/// let mut headers = HeaderMap::new();
+/// assert!(is_idempotent(&Method::PUT, &headers));
+/// assert!(!is_idempotent(&Method::POST, &headers));
+/// headers.insert("idempotency-key", HeaderValue::from_static("9c8b"));
+/// assert!(is_idempotent(&Method::POST, &headers));
+/// ```
+pub fn is_idempotent(method: &Method, headers: &HeaderMap) -> bool {
+    method.is_idempotent()
+        || ["idempotency-key", "x-idempotency-key"].iter().any(|name| headers.contains_key(*name))
+}
+
+/// Whether the same request may well succeed later: 408, 425, 429, 500, 502, 503, 504, 507 and 508,
+/// and what proxies and large sites say of a server that is overloaded or out of reach: 520 to 524,
+/// 529 and 530.
+///
+/// Whether it is safe to send it again is another question: see [`is_idempotent`].
 ///
 /// ```
 /// use http::StatusCode;
@@ -52,7 +108,10 @@ pub fn verdict(status: StatusCode, headers: &HeaderMap) -> Verdict {
 /// assert!(!is_transient(StatusCode::NOT_IMPLEMENTED));
 /// ```
 pub fn is_transient(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504)
+    matches!(
+        status.as_u16(),
+        408 | 425 | 429 | 500 | 502..=504 | 507 | 508 | 520..=524 | 529 | 530
+    )
 }
 
 /// How long the response asks to wait, from its `Retry-After` header: a number of seconds, or a
@@ -71,9 +130,12 @@ pub fn is_transient(status: StatusCode) -> bool {
 /// ```
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?;
-    let date = headers.get(DATE).and_then(|date| date.to_str().ok());
-    let now = date.and_then(|date| httpdate::parse_http_date(date).ok());
-    parse_retry_after(value, now.unwrap_or_else(SystemTime::now))
+    // The clock of the machine is read for a date alone: not every target has one.
+    parse(value, || {
+        let date = headers.get(DATE).and_then(|date| date.to_str().ok());
+        let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
+        date.unwrap_or_else(SystemTime::now)
+    })
 }
 
 /// The same from the header's text. A date that is past means now; more seconds than fit mean the
@@ -94,10 +156,14 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 /// assert_eq!(parse_retry_after("soon", now), None);
 /// ```
 pub fn parse_retry_after(value: &str, now: SystemTime) -> Option<Duration> {
+    parse(value, || now)
+}
+
+fn parse(value: &str, now: impl FnOnce() -> SystemTime) -> Option<Duration> {
     let value = value.trim_matches([' ', '\t']);
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(value.parse().map_or(Duration::MAX, Duration::from_secs));
     }
     let date = httpdate::parse_http_date(value).ok()?;
-    Some(date.duration_since(now).unwrap_or(Duration::ZERO))
+    Some(date.duration_since(now()).unwrap_or(Duration::ZERO))
 }

@@ -2,6 +2,9 @@
 //!
 //! The names are stable; the table of them is in the guide, in `guide/observing.md`.
 
+#[cfg(feature = "tracing")]
+use redial_core::Stop;
+
 use crate::outcome::{Event, Report};
 
 /// Whether anybody listens. Where nobody does, nothing here is compiled in.
@@ -17,7 +20,7 @@ pub(crate) fn retried<E>(name: &'static str, event: &Event<'_, E>) {
         attempt = event.attempt,
         delay_ms = millis(event.delay),
         waited_ms = millis(event.waited),
-        timed_out = event.error.is_none(),
+        timed_out = event.timed_out,
         "retry"
     );
     #[cfg(feature = "metrics")]
@@ -74,6 +77,8 @@ fn trace_outcome(name: &'static str, report: &Report) {
         };
     }
     match (report.reason, report.attempts) {
+        // What the caller would not have retried, such as a 404, is the caller's to log.
+        (Some(Stop::Rejected), _) => outcome_at!(DEBUG),
         (Some(_), _) => outcome_at!(WARN),
         (None, 1) => outcome_at!(TRACE),
         (None, _) => outcome_at!(INFO),

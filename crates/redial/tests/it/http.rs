@@ -89,5 +89,40 @@ fn every_status_has_its_verdict() {
             verdict(status, &http::HeaderMap::new()) == Verdict::Retry
         })
         .collect();
-    assert_eq!(transient, [408, 425, 429, 500, 502, 503, 504]);
+    let overload = [507, 508, 520, 521, 522, 523, 524, 529, 530];
+    assert_eq!(transient, [[408, 425, 429, 500, 502, 503, 504].as_slice(), &overload].concat());
+}
+
+/// As one would write it with `reqwest`: no error is made of a response, so none loses its headers.
+#[tokio::test]
+async fn a_response_is_judged_with_its_headers_and_comes_back() {
+    let answers = [Answer(529, &[("retry-after", "0")], "busy"), Answer(404, &[], "nothing here")];
+    let address = server::start(answers).await.expect("a port on loopback");
+    let (client, url) = (reqwest::Client::new(), format!("http://{address}/"));
+    let outcome = retry(&AT_ONCE, || client.get(&url).send())
+        .classify_ok(|response| redial::http::response(response.status(), response.headers()))
+        .timeout(Duration::from_secs(600))
+        .outcome()
+        .await;
+    assert_eq!((outcome.attempts, outcome.reason), (2, Some(Stop::Rejected)));
+    let response = outcome.result.expect("a response");
+    assert_eq!(
+        (response.status().as_u16(), response.text().await.unwrap().as_str()),
+        (404, "nothing here")
+    );
+}
+
+#[test]
+fn a_request_that_must_not_run_twice_is_sent_again_only_if_it_did_not_run() {
+    let retried: Vec<u16> = (100..600)
+        .filter(|status| {
+            let status = http::StatusCode::from_u16(*status).expect("three digits");
+            redial::http::verdict_once(status, &http::HeaderMap::new()) == Verdict::Retry
+        })
+        .collect();
+    assert_eq!(retried, [408, 425, 429]);
+    let idempotent = |method| redial::http::is_idempotent(&method, &http::HeaderMap::new());
+    use http::Method;
+    assert!(idempotent(Method::GET) && idempotent(Method::DELETE) && idempotent(Method::PUT));
+    assert!(!idempotent(Method::POST) && !idempotent(Method::PATCH));
 }

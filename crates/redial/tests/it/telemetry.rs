@@ -20,7 +20,7 @@ const POLICY: Policy = policy!("attempts: 3, delay: 1500ms, backoff: exponential
 /// a test beside these, to which nobody listens, could switch it off for them.
 #[test]
 fn what_is_documented_is_what_is_heard() {
-    child::check(child::all_under("telemetry::"), 8);
+    child::check(child::all_under("telemetry::"), 9);
 }
 
 /// Writes events down as text: level, target, message, fields in their order.
@@ -187,6 +187,21 @@ fn a_failure_is_a_warning() {
              redial_waited_seconds call=load outcome=attempts-spent histogram [4.5]",
         );
     }
+}
+
+/// A 404 on every call is not what one is woken for.
+#[test]
+#[ignore = "in a child process"]
+fn a_failure_that_was_rejected_is_no_warning() {
+    if !child::is_one() {
+        return;
+    }
+    let (events, _) = observed(|| {
+        let call = blocking::call(Backoff::none().attempts(2), |_| Err::<(), _>(404));
+        assert_eq!(call.when(|status| *status >= 500).clock(ManualClock::new()).run(), Err(404));
+    });
+    assert!(events.trim().starts_with("DEBUG redial outcome"), "{events}");
+    assert!(events.contains("outcome=\"rejected\""), "{events}");
 }
 
 #[test]
