@@ -1,4 +1,4 @@
-//! The exit codes of redial, all of them; `redial help exit-codes` says what each means.
+//! The exit codes of redial itself, beside those that `redial_process::ending` has for commands; `redial help exit-codes` says what each means.
 
 /// What was asked for was done, and something is wrong: errors found, an assertion that does not
 /// hold, something lost, a flaky run under `--flaky fail`.
@@ -12,22 +12,8 @@ pub(crate) const BREAKER_OPEN: u8 = 75;
 #[cfg(unix)]
 pub(crate) const FLAKY: u8 = 90;
 
-/// As `timeout` has it.
-#[cfg(unix)]
-pub(crate) const TIMED_OUT: u8 = 124;
-
 /// redial itself cannot do what was asked: bad usage, a bad policy, a file that cannot be read.
 pub(crate) const ERROR: u8 = 125;
-
-/// As shells have them.
-#[cfg(unix)]
-pub(crate) const NOT_EXECUTABLE: u8 = 126;
-#[cfg(unix)]
-pub(crate) const NOT_FOUND: u8 = 127;
-
-/// A command that died of signal n: this plus n, as shells have it.
-#[cfg(unix)]
-pub(crate) const SIGNALLED: i32 = 128;
 
 /// With `--exit-codes reason`, why there was no other attempt. These codes lie above those of
 /// `sysexits.h` (64 to 78) and below 124.

@@ -1,14 +1,18 @@
 //! `redial run` and `redial until`: any command under a policy.
 //!
-//! Everything is read and checked here before anything runs; `retry_loop` is the run itself.
+//! Everything is read and checked here before anything runs; `redial_process::AttemptLoop` is the run
+//! itself, and [`Reporter`] tells of it.
 
-mod ending;
+mod conclusion;
+mod hook;
 mod log;
-mod retry_loop;
+mod reporter;
 mod stamp;
+mod words;
 
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
+use std::mem::ManuallyDrop;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -19,10 +23,13 @@ use nix::sys::signal::Signal;
 use redial_core::Limits;
 use redial_policy::Rules;
 use redial_process::shared::{SharedBreaker, SharedBudget, SharedGate};
-use redial_process::{Clock, Guard, Options, Reactor, Sink, Sinks, Stdin, signals};
+use redial_process::{
+    AttemptLoop, Clock, Command, Options, Reactor, Sink, Sinks, Stdin, Task, signals,
+};
 
+use self::conclusion::Conclusion;
 use self::log::Log;
-use self::retry_loop::{End, Job, RetryLoop};
+use self::reporter::{Exit, Job, Reporter, own_variables};
 use crate::args;
 use crate::console::narrator::{Level, Narrator};
 use crate::environment::{self, NamedFile};
@@ -68,7 +75,7 @@ pub(crate) fn run(
     }
     let max_retry_after = max_retry_after(&arguments.rules)?;
     let kill_after = duration_or("--kill-after", arguments.kill_after.as_deref(), KILL_AFTER)?;
-    let cut_by = signals::to_end_with(&arguments.signal)
+    let timeout_signal = signals::to_end_with(&arguments.signal)
         .map_err(|error| Failure::Message(format!("--signal: {error}")))?;
     let reports = reports(&arguments.report)?;
     let events = NamedFile::of("--events", arguments.events.as_deref(), environment::EVENTS);
@@ -101,15 +108,7 @@ pub(crate) fn run(
     let run = stamp::run_id(SystemTime::now(), chance);
     let collector = (!reports.is_empty()).then(report::Collector::default);
     let log = Log::open(&run, events.as_ref(), collector)?;
-    let guard = match arguments.guard {
-        // Before the reactor blocks the signals that the command should get.
-        true => Some(
-            Guard::start_as(GUARD)
-                .map_err(|error| Failure::Message(format!("--guard: {}", error.desc())))?,
-        ),
-        false => None,
-    };
-    let reactor = Reactor::new(clock, Options { cut_by, kill_after })
+    let mut reactor = Reactor::new(clock, Options { timeout_signal, kill_after })
         .map_err(|error| Failure::Message(format!("cannot watch for signals: {error}")))?;
     let level = match (arguments.quiet, arguments.verbose) {
         (true, _) => Level::Quiet,
@@ -123,44 +122,67 @@ pub(crate) fn run(
         stderr,
         backlog: stderr == Sink::Hold && mode == Mode::Run,
     };
-    let job = Job {
-        mode,
-        words: &arguments.command,
-        policy: selected.policy,
-        from: selected.from,
-        entry: selected.entry,
-        warnings: selected.diagnostics,
-        rules,
-        rules_from,
-        limits: Limits::new().max_retry_after(max_retry_after),
-        seed: arguments.seed.unwrap_or_else(random_word),
+    let task = Task {
+        command: Command::new(&arguments.command, &own_variables()),
+        variables: vec![("REDIAL_RUN_ID", run.clone().into())],
         stdin: match arguments.stdin {
             args::Stdin::Auto => Stdin::Auto,
             args::Stdin::Inherit => Stdin::Inherit,
             args::Stdin::Null => Stdin::Null,
         },
         sinks,
+        policy: selected.policy,
+        limits: Limits::new().max_retry_after(max_retry_after),
+        timeout: selected.entry.timeout,
+        rules,
+        seed: arguments.seed.unwrap_or_else(random_word),
+        is_poll: mode == Mode::Until,
+        measures_times: log.is_on(),
+    };
+    // The system takes it all away at once.
+    let job = ManuallyDrop::new(Job {
+        mode,
+        words: &arguments.command,
+        task,
+        from: selected.from,
+        entry: selected.entry,
+        warnings: selected.diagnostics,
+        rules_from,
         flaky: arguments.flaky,
         exit_codes: arguments.exit_codes,
         on_end: arguments.on_end.clone(),
         run,
+    });
+    let slot = match arguments.guard {
+        true => reactor
+            .guarded_slot(job.task.streams(), GUARD)
+            .map_err(|error| Failure::Message(format!("--guard: {}", error.desc())))?,
+        false => reactor.only_slot(job.task.streams()),
     };
     let narrator = Narrator::new(level, arguments.progress, sinks.backlog);
-    let mut retry_loop =
-        RetryLoop::new(&job, reactor, guard, log, narrator, SharedGate::new(budget, breaker));
-    let end = retry_loop.run();
+    let mut reporter = Reporter::new(&job, log, narrator);
+    reporter.begin(&reactor.clock);
+    let gate = SharedGate::new(budget, breaker);
+    let mut attempts = AttemptLoop::new(&job.task, &reactor, slot, gate);
+    let end = attempts.run(&mut reactor, &mut reporter);
+    let exit = Conclusion {
+        job: &job,
+        reporter: &mut reporter,
+        reactor: &mut reactor,
+        attempts: &attempts,
+    }
+    .of(end);
     if job.on_end.is_none() {
         signals::release();
     }
-    retry_loop.report(&reports);
-    let end = retry_loop.run_hook(end);
+    reporter.write_reports(&reports);
+    let exit = reporter.run_hook(exit, &mut reactor, slot);
     signals::release();
-    drop(retry_loop);
-    // The system takes it all away at once.
-    std::mem::forget(job);
-    Ok(match end {
-        End::Code(code) => code,
-        End::Signal(signal) => die(signal),
+    drop(attempts);
+    drop(reactor);
+    Ok(match exit {
+        Exit::Code(code) => code,
+        Exit::Signal(signal) => die(signal),
     })
 }
 

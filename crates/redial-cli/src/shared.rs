@@ -35,21 +35,23 @@ pub(crate) fn run(shared: &Shared) -> Result<u8, Failure> {
         }
         SharedVerb::Create(create) => {
             let file = match &create.kind {
-                NewShared::Budget(settings) => {
-                    let args::BudgetSettings { file, capacity, deposit, cost, floor_per_second } =
-                        settings;
-                    let (capacity, deposit) = (*capacity, *deposit);
-                    let (cost, floor_per_second) = (*cost, *floor_per_second);
-                    let settings = BudgetSettings { capacity, deposit, cost, floor_per_second };
+                NewShared::Budget(budget) => {
+                    let args::BudgetSettings { file, .. } = budget;
+                    let settings = BudgetSettings {
+                        capacity: budget.capacity,
+                        deposit: budget.deposit,
+                        cost: budget.cost,
+                        floor_per_second: budget.floor_per_second,
+                    };
                     SharedBudget::create(file, &settings)?;
                     file
                 }
-                NewShared::Breaker(settings) => {
-                    let recovery = settings.recovery.as_deref();
+                NewShared::Breaker(breaker) => {
+                    let args::BreakerSettings { file, failures, probes, recovery } = breaker;
+                    let recovery = recovery.as_deref();
                     let recovery = recovery.map(|text| duration("--recovery", text)).transpose()?;
-                    let args::BreakerSettings { file, failures, probes, .. } = settings;
-                    let (failures, probes) = (*failures, *probes);
-                    let settings = BreakerSettings { failures, recovery, probes };
+                    let settings =
+                        BreakerSettings { failures: *failures, recovery, probes: *probes };
                     SharedBreaker::create(file, &settings)?;
                     file
                 }

@@ -1,11 +1,11 @@
-//! Time as the run counts it: it stands still while the run is stopped.
+//! A clock that stands still while this process is stopped.
 
 use std::time::{Duration, Instant};
 
 use redial_core::Time;
 
-/// A monotonic clock that starts with the run. Whoever presses Ctrl-Z stops the delays and the
-/// timeouts too.
+/// A monotonic clock that stands still while this process is stopped: Ctrl-Z stops delays and timeouts
+/// too.
 #[derive(Debug)]
 pub struct Clock {
     started: Instant,

@@ -1,4 +1,4 @@
-//! Starting the command: its words, its environment, its three streams, and nothing else of ours.
+//! A command, and how it is started: by `posix_spawn`.
 
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -17,7 +17,7 @@ pub struct Command {
 }
 
 /// Standard input, output and error of a command; those of this process where there is nothing.
-pub type Streams = [Option<OwnedFd>; 3];
+pub type Stdio = [Option<OwnedFd>; 3];
 
 impl Command {
     /// The program, which is looked for in `PATH`, and its arguments, with the environment of this
@@ -53,12 +53,12 @@ impl Command {
     pub(crate) fn start(
         &self,
         variables: &[(&str, OsString)],
-        streams: &Streams,
+        stdio: &Stdio,
         own_group: bool,
         mask: &SigSet,
     ) -> Result<Pid, Errno> {
         let mut actions = PosixSpawnFileActions::init()?;
-        for (number, stream) in (0..).zip(streams) {
+        for (number, stream) in (0..).zip(stdio) {
             if let Some(stream) = stream {
                 actions.add_dup2(stream.as_raw_fd(), number)?;
             }
@@ -95,7 +95,7 @@ impl Command {
     }
 }
 
-/// Where a command is that was found by its name.
+/// The file of a command that `posix_spawnp` has found in `PATH`.
 fn found(program: &CStr) -> Option<CString> {
     let name = OsStr::from_bytes(program.to_bytes());
     if program.to_bytes().contains(&b'/') {
@@ -111,7 +111,7 @@ fn found(program: &CStr) -> Option<CString> {
     CString::new(file.into_os_string().into_vec()).ok()
 }
 
-/// Whether a file begins as text does: a program for another machine is none.
+/// Whether a file looks like text, and not like a binary for another machine.
 fn is_text(file: &CStr) -> bool {
     use std::io::Read;
     let mut start = [0; 128];
@@ -130,6 +130,6 @@ fn variable(name: &OsStr, value: &OsStr) -> Option<CString> {
     variable.extend_from_slice(name.as_bytes());
     variable.push(b'=');
     variable.extend_from_slice(value.as_bytes());
-    // By reference, as the words are: another instance of it would be another page to read at the start.
+    // By reference, as the words are: a second instance of `CString::new` would be another page to load.
     CString::new(variable.as_slice()).ok()
 }

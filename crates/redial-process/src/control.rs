@@ -1,4 +1,4 @@
-//! The file in which the command may say what is to become of its failure.
+//! The control file, in which a command may ask for another attempt or for none.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use tempfile::TempPath;
 
 /// What the command asked for.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum Request {
     /// No other attempt.
     Stop,
     /// Another attempt after exactly so long.
@@ -21,17 +21,17 @@ pub enum Wish {
 #[derive(Debug)]
 pub struct Control {
     file: File,
-    /// Under what name the command finds it.
+    /// The name by which the command opens it.
     path: PathBuf,
-    /// Takes the file away, where it is one on disk.
+    /// Deletes the file, where it is one on disk.
     _on_disk: Option<TempPath>,
 }
 
-/// More than this is no wish.
+/// A longer file is refused.
 const LENGTH_MAX: u64 = 4096;
 
 impl Control {
-    /// None where there is no place for it. A command can do without.
+    /// None where no file can be made. A command can do without.
     pub fn create() -> Option<Self> {
         Self::in_memory().or_else(|| {
             let (file, path) =
@@ -40,7 +40,7 @@ impl Control {
         })
     }
 
-    /// Memory of ours, by way of our descriptor: there is nothing to be left behind.
+    /// A memfd, which the command opens through our descriptor: there is no file to delete.
     #[cfg(target_os = "linux")]
     fn in_memory() -> Option<Self> {
         use std::os::fd::AsRawFd;
@@ -48,7 +48,7 @@ impl Control {
         let file = File::from(rustix::fs::memfd_create("redial-control", flags).ok()?);
         let number = file.as_raw_fd();
         let path = PathBuf::from(format!("/proc/{}/fd/{number}", std::process::id()));
-        // Not where /proc is missing, or another namespace's.
+        // Not where /proc is missing, or belongs to another PID namespace.
         rustix::fs::stat(&path).is_ok().then_some(Self { file, path, _on_disk: None })
     }
 
@@ -62,17 +62,17 @@ impl Control {
         &self.path
     }
 
-    /// The last wish in the file, which is then empty again; or what in it is none.
-    pub fn take(&self) -> Result<Option<Wish>, String> {
+    /// The last request in the file, which is then empty again; or the line that is not a request.
+    pub fn take(&self) -> Result<Option<Request>, String> {
         let text = self.read();
         // The next attempt starts with nothing in it, whatever this one wrote.
         let _ = self.file.set_len(0);
         let text = text.map_err(|error| error.to_string())??;
-        let mut wish = None;
+        let mut request = None;
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            wish = Some(parse(line)?);
+            request = Some(parse(line)?);
         }
-        Ok(wish)
+        Ok(request)
     }
 
     fn read(&self) -> io::Result<Result<String, String>> {
@@ -86,13 +86,13 @@ impl Control {
     }
 }
 
-fn parse(line: &str) -> Result<Wish, String> {
+fn parse(line: &str) -> Result<Request, String> {
     let unknown = || format!("`{line}` is not known; write `retry-after 30s` or `stop`");
     match line.split_once(char::is_whitespace) {
-        None if line == "stop" => Ok(Wish::Stop),
+        None if line == "stop" => Ok(Request::Stop),
         Some(("retry-after", delay)) => {
             let delay = redial_policy::dictated_at(delay, SystemTime::now());
-            delay.map(Wish::RetryAfter).ok_or_else(unknown)
+            delay.map(Request::RetryAfter).ok_or_else(unknown)
         }
         _ => Err(unknown()),
     }
@@ -103,23 +103,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_wish_counts_and_the_file_is_empty_again() {
+    fn the_last_request_counts_and_the_file_is_empty_again() {
         let control = Control::create().unwrap();
         let write = |text: &str| std::fs::write(control.path(), text).unwrap();
         assert_eq!(control.take(), Ok(None));
         write("retry-after 30s\n\n stop \n");
-        assert_eq!(control.take(), Ok(Some(Wish::Stop)));
+        assert_eq!(control.take(), Ok(Some(Request::Stop)));
         assert_eq!(control.take(), Ok(None));
         write("retry-after 1500ms");
-        assert_eq!(control.take(), Ok(Some(Wish::RetryAfter(Duration::from_millis(1500)))));
+        assert_eq!(control.take(), Ok(Some(Request::RetryAfter(Duration::from_millis(1500)))));
         write("retry-after 7");
-        assert_eq!(control.take(), Ok(Some(Wish::RetryAfter(Duration::from_secs(7)))));
+        assert_eq!(control.take(), Ok(Some(Request::RetryAfter(Duration::from_secs(7)))));
         write("retry-after Sun, 06 Nov 1994 08:49:37 GMT");
-        assert_eq!(control.take(), Ok(Some(Wish::RetryAfter(Duration::ZERO))));
+        assert_eq!(control.take(), Ok(Some(Request::RetryAfter(Duration::ZERO))));
     }
 
     #[test]
-    fn what_is_no_wish_is_named() {
+    fn a_line_that_is_not_a_request_is_named() {
         let control = Control::create().unwrap();
         for text in ["halt", "retry-after", "retry-after soon", "retry-after -1s", "stop it"] {
             std::fs::write(control.path(), text).unwrap();

@@ -30,30 +30,41 @@ use rustix::net::{
 };
 use rustix::process::{WaitOptions, wait};
 
-use crate::command::{self, Command};
+use crate::command::{self, Command, Stdio};
 use crate::times::Times;
-use crate::tree::Tree;
+use crate::tree::{Tree, has_children};
 
 /// Descriptors of a start: the three streams, and a file with the words and the environment.
 const DESCRIPTORS: usize = 4;
 
-/// What the guard is asked for. There is one request, so its only byte says nothing.
-const START: [u8; 1] = [0];
+/// The first word of a guard.
+const NAME: &CStr = c"redial-guard";
+
+/// Starts a command, whose descriptors come with the message.
+const START: u8 = 0;
+/// Ends the guard, and leaves what it started alone.
+const RETIRE: u8 = 1;
 
 /// The end of this process of the socket to a guard.
 #[derive(Debug)]
-pub struct Guard {
+pub(crate) struct Guard {
     socket: OwnedFd,
     pid: Pid,
-    reports: VecDeque<Report>,
+    argument: &'static CStr,
     has_children: bool,
     is_gone: bool,
+    /// What its commands have left running may go on.
+    is_disowned: bool,
     times: Times,
+    /// What the guards before this one have counted.
+    times_before: Times,
 }
 
 /// What a guard tells of its commands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Report {
+    /// The command that was asked for has started, or could not be.
+    Started(Result<Pid, Errno>),
     /// A child of the guard's has ended, or was stopped.
     Changed(Pid, ExitStatus),
     /// The guard itself is gone.
@@ -61,43 +72,41 @@ pub(crate) enum Report {
 }
 
 impl Guard {
-    /// Starts a guard: this program anew, which has to call [`serve`] where it gets this argument.
-    ///
-    /// Start it before [`Reactor::new`](crate::Reactor::new) blocks signals: what is blocked for the
-    /// guard is blocked for its commands.
-    ///
-    /// # Errors
-    /// Where the program, which is found by `/proc/self/exe`, cannot be started again.
-    pub fn start_as(argument: &CStr) -> nix::Result<Self> {
-        let failed = |error: rustix::io::Errno| Errno::from_raw(error.raw_os_error());
+    /// Starts a guard: this program, by way of `/proc/self/exe`, with this argument. `mask` is the
+    /// signal mask of its commands.
+    pub(crate) fn spawn(argument: &'static CStr, mask: &SigSet) -> nix::Result<Self> {
         let (ours, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-                .map_err(failed)?;
+                .map_err(errno)?;
         let mut actions = PosixSpawnFileActions::init()?;
         actions.add_dup2(theirs.as_raw_fd(), 0)?;
         // The guard does not keep the streams of this process open.
         let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
         let null = rustix::fs::open(c"/dev/null", flags, rustix::fs::Mode::empty());
-        let null = null.map_err(failed)?;
+        let null = null.map_err(errno)?;
         actions.add_dup2(null.as_raw_fd(), 1)?;
         actions.add_dup2(null.as_raw_fd(), 2)?;
         let mut attributes = PosixSpawnAttr::init()?;
         let mut by_default = SigSet::empty();
         by_default.add(Signal::SIGPIPE);
         attributes.set_sigdefault(&by_default)?;
-        attributes.set_flags(PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF)?;
-        let program = c"/proc/self/exe";
-        let words = [c"redial-guard", argument];
+        attributes.set_sigmask(mask)?;
+        attributes.set_flags(
+            PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK,
+        )?;
         // posix_spawnp looks for the command in the PATH of its caller, which will be the guard.
         let own = Command::new(&[], &[]);
-        let pid = posix_spawn(program, &actions, &attributes, &words, own.environment())?;
+        let words = [NAME, argument];
+        let pid = posix_spawn(c"/proc/self/exe", &actions, &attributes, &words, own.environment())?;
         Ok(Self {
             socket: ours,
             pid,
-            reports: VecDeque::new(),
+            argument,
             has_children: false,
             is_gone: false,
+            is_disowned: false,
             times: Times::default(),
+            times_before: Times::default(),
         })
     }
 
@@ -105,141 +114,131 @@ impl Guard {
         self.pid
     }
 
+    /// Something to wait for, unless the guard is gone.
+    pub(crate) fn socket(&self) -> Option<BorrowedFd<'_>> {
+        (!self.is_gone).then(|| self.socket.as_fd())
+    }
+
     /// Whether anything that its commands started is left, as far as it has told.
     pub(crate) fn has_children(&self) -> bool {
         self.has_children && !self.is_gone
     }
 
-    /// What its commands have taken of the processors so far.
+    /// The CPU time of its commands so far.
     pub(crate) fn times(&self) -> Times {
         self.times
     }
 
+    /// Leaves alone what its commands have left running, when it is replaced or dropped.
+    pub(crate) fn disown(&mut self) {
+        self.is_disowned = true;
+    }
+
+    /// Replaces a guard that is gone, or that has to leave a daemon alone: it could not tell that from
+    /// what the next command starts.
+    pub(crate) fn renew(&mut self, mask: &SigSet) -> nix::Result<()> {
+        if self.is_gone || (self.is_disowned && self.has_children) {
+            let mut next = Self::spawn(self.argument, mask)?;
+            (next.times, next.times_before) = (self.times, self.times);
+            *self = next;
+        }
+        self.is_disowned = false;
+        Ok(())
+    }
+
+    /// Asks for a command to be started; [`next`](Self::next) has the answer.
     pub(crate) fn start(
         &mut self,
         command: &Command,
         variables: &[(&str, OsString)],
-        streams: &command::Streams,
+        stdio: &Stdio,
         own_group: bool,
-    ) -> Result<Pid, Errno> {
+    ) -> Result<(), Errno> {
         let words = write_down(command, variables, own_group)?;
         let own = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
         let mut given = [words.as_fd(); DESCRIPTORS];
-        for ((given, stream), own) in given.iter_mut().zip(streams).zip(own) {
+        for ((given, stream), own) in given.iter_mut().zip(stdio).zip(own) {
             *given = stream.as_ref().map_or(own, AsFd::as_fd);
         }
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(&given));
-        sendmsg(&self.socket, &[IoSlice::new(&START)], &mut ancillary, SendFlags::NOSIGNAL)
-            .map_err(|error| Errno::from_raw(error.raw_os_error()))?;
-        loop {
-            match self.receive(RecvFlags::empty()) {
-                Some(Message::Started(pid)) => {
-                    self.has_children = true;
-                    return Ok(pid);
-                }
-                Some(Message::Failed(error)) => return Err(error),
-                Some(message) => self.note(message),
-                None if self.is_gone => return Err(Errno::ESRCH),
-                None => {}
-            }
-        }
+        let sent =
+            sendmsg(&self.socket, &[IoSlice::new(&[START])], &mut ancillary, SendFlags::NOSIGNAL);
+        sent.map(|_| ()).map_err(errno)
     }
 
     /// The next report, if there is one by now.
     pub(crate) fn next(&mut self) -> Option<Report> {
-        while self.reports.is_empty() && !self.is_gone {
-            match self.receive(RecvFlags::DONTWAIT) {
-                Some(message) => self.note(message),
-                None if self.is_gone => self.reports.push_back(Report::Gone),
-                None => break,
-            }
+        if self.is_gone {
+            return None;
         }
-        self.reports.pop_front()
-    }
-
-    fn note(&mut self, message: Message) {
-        match message {
-            Message::Changed { pid, status, times } => {
-                self.times = times;
-                self.reports.push_back(Report::Changed(pid, status));
-            }
-            Message::Empty => self.has_children = false,
-            Message::Started(_) | Message::Failed(_) => {}
-        }
-    }
-
-    fn receive(&mut self, flags: RecvFlags) -> Option<Message> {
         let mut bytes = [0; Message::LENGTH];
-        match rustix::net::recv(&self.socket, &mut bytes, flags) {
-            Ok((Message::LENGTH, _)) => Message::decode(&bytes),
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => None,
+        match rustix::net::recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT) {
+            Ok((Message::LENGTH, _)) => {}
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return None,
             _ => {
                 self.is_gone = true;
-                None
+                return Some(Report::Gone);
             }
+        }
+        let message = Message::decode(&bytes)?;
+        self.has_children = message.has_children;
+        self.times = self.times_before.plus(message.times);
+        Some(message.report)
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if self.is_disowned {
+            let _ = rustix::net::send(&self.socket, &[RETIRE], SendFlags::NOSIGNAL);
         }
     }
 }
 
-impl AsFd for Guard {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
+fn errno(error: rustix::io::Errno) -> Errno {
+    Errno::from_raw(error.raw_os_error())
 }
 
-/// What a guard sends, as five numbers of eight bytes.
-enum Message {
-    Started(Pid),
-    Failed(Errno),
-    Changed {
-        pid: Pid,
-        status: ExitStatus,
-        times: Times,
-    },
-    /// No child is left.
-    Empty,
+/// A report as a guard sends it, with how things stand then: as six numbers of eight bytes.
+struct Message {
+    report: Report,
+    has_children: bool,
+    times: Times,
 }
 
 impl Message {
-    const LENGTH: usize = 40;
+    const NUMBERS: usize = 6;
+    const LENGTH: usize = 8 * Self::NUMBERS;
 
-    fn encode(&self) -> [u8; Self::LENGTH] {
-        let numbers: [i64; 5] = match self {
-            Self::Started(pid) => [1, pid.as_raw().into(), 0, 0, 0],
-            Self::Failed(error) => [2, (*error as i32).into(), 0, 0, 0],
-            Self::Changed { pid, status, times } => {
-                let micros = |time: Duration| time.as_micros() as i64;
-                let (user, system) = (micros(times.user), micros(times.system));
-                [3, pid.as_raw().into(), status.into_raw().into(), user, system]
-            }
-            Self::Empty => [4, 0, 0, 0, 0],
+    fn encode(&self) -> Vec<u8> {
+        let [kind, one, two] = match self.report {
+            Report::Started(Ok(pid)) => [1, pid.as_raw(), 0],
+            Report::Started(Err(error)) => [2, error as i32, 0],
+            Report::Changed(pid, status) => [3, pid.as_raw(), status.into_raw()],
+            Report::Gone => [0; 3],
         };
-        let mut bytes = [0; Self::LENGTH];
-        for (part, number) in bytes.chunks_exact_mut(8).zip(numbers) {
-            part.copy_from_slice(&number.to_ne_bytes());
-        }
-        bytes
+        let [user, system] =
+            [self.times.user, self.times.system].map(|time| time.as_micros() as i64);
+        let numbers: [i64; Self::NUMBERS] =
+            [kind.into(), one.into(), two.into(), self.has_children.into(), user, system];
+        numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
     }
 
     fn decode(bytes: &[u8; Self::LENGTH]) -> Option<Self> {
-        let number = |at: usize| {
-            let part = bytes[8 * at..8 * at + 8].try_into().unwrap_or_default();
-            i64::from_ne_bytes(part)
-        };
+        let (numbers, _) = bytes.as_chunks::<8>();
+        let number = |at: usize| i64::from_ne_bytes(numbers[at]);
         let pid = Pid::from_raw(number(1) as i32);
-        Some(match number(0) {
-            1 => Self::Started(pid),
-            2 => Self::Failed(Errno::from_raw(number(1) as i32)),
-            3 => {
-                let time = |at| Duration::from_micros(number(at).unsigned_abs());
-                let times = Times { user: time(3), system: time(4) };
-                Self::Changed { pid, status: ExitStatus::from_raw(number(2) as i32), times }
-            }
-            4 => Self::Empty,
+        let report = match number(0) {
+            1 => Report::Started(Ok(pid)),
+            2 => Report::Started(Err(Errno::from_raw(number(1) as i32))),
+            3 => Report::Changed(pid, ExitStatus::from_raw(number(2) as i32)),
             _ => return None,
-        })
+        };
+        let time = |at| Duration::from_micros(number(at).unsigned_abs());
+        let times = Times { user: time(4), system: time(5) };
+        Some(Self { report, has_children: number(3) != 0, times })
     }
 }
 
@@ -256,8 +255,7 @@ fn write_down(
     let own = command::variables(variables);
     let all = command.environment().iter().chain(&own);
     all.for_each(|variable| bytes.extend(variable.as_bytes_with_nul()));
-    let memory = rustix::fs::memfd_create(c"redial-start", MemfdFlags::CLOEXEC)
-        .map_err(|error| Errno::from_raw(error.raw_os_error()))?;
+    let memory = rustix::fs::memfd_create(c"redial-start", MemfdFlags::CLOEXEC).map_err(errno)?;
     let file = File::from(memory);
     file.write_all_at(&bytes, 0).map_err(|_| Errno::ENOMEM)?;
     Ok(file.into())
@@ -277,7 +275,7 @@ fn read_back(file: &File) -> Option<(bool, Command)> {
 }
 
 /// Is a guard, until the process that started it is gone. To be called by a program that was started
-/// by [`Guard::start_as`], before it does anything else.
+/// as [a guard](is_asked_for), before it does anything else.
 pub fn serve() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let Ok(mask) = SigSet::thread_get_mask() else { return };
@@ -301,58 +299,56 @@ pub fn serve() {
             while let Ok(Some(_)) = ended.read_signal() {}
             reap(socket);
         }
-        if asked && !start_one(socket, &mask) {
-            return kill_all();
+        if asked {
+            match receive(socket) {
+                Ok(Some(start)) => send(socket, Report::Started(start_one(start, &mask))),
+                Ok(None) => return,
+                Err(rustix::io::Errno::INTR) => {}
+                // EOF comes as one too.
+                Err(_) => return kill_all(),
+            }
         }
     }
 }
 
-/// Starts what is asked for; false at EOF.
-fn start_one(socket: BorrowedFd<'_>, mask: &SigSet) -> bool {
-    let mut byte = START;
+/// The descriptors of a command to start; none where the guard is to retire; EPIPE at EOF.
+fn receive(socket: BorrowedFd<'_>) -> rustix::io::Result<Option<VecDeque<OwnedFd>>> {
+    let mut byte = [START];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let received =
-        recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC);
-    match received {
-        Err(rustix::io::Errno::INTR) => return true,
-        Err(_) => return false,
-        Ok(message) if message.bytes == 0 => return false,
-        Ok(_) => {}
+    let mut buffer = [IoSliceMut::new(&mut byte)];
+    let received = recvmsg(socket, &mut buffer, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    if received.bytes == 0 {
+        return Err(rustix::io::Errno::PIPE);
     }
-    let mut given: VecDeque<OwnedFd> = VecDeque::new();
+    let mut given = VecDeque::new();
     for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(fds) = message {
             given.extend(fds);
         }
     }
+    Ok((byte == [START]).then_some(given))
+}
+
+fn start_one(mut given: VecDeque<OwnedFd>, mask: &SigSet) -> Result<Pid, Errno> {
     let words = given.pop_back().map(File::from);
-    let streams: command::Streams = std::array::from_fn(|_| given.pop_front());
-    let started = match words.as_ref().and_then(read_back) {
-        Some((own_group, command)) => command.start(&[], &streams, own_group, mask),
-        None => Err(Errno::EPROTO),
-    };
-    send(socket, &started.map_or_else(Message::Failed, Message::Started));
-    true
+    let stdio: Stdio = std::array::from_fn(|_| given.pop_front());
+    let (own_group, command) = words.as_ref().and_then(read_back).ok_or(Errno::EPROTO)?;
+    command.start(&[], &stdio, own_group, mask)
 }
 
 /// Waits for every child that has ended or was stopped, and tells of it.
 fn reap(socket: BorrowedFd<'_>) {
-    loop {
-        match wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
-            Ok(Some((pid, status))) => {
-                let pid = Pid::from_raw(pid.as_raw_nonzero().get());
-                let status = ExitStatus::from_raw(status.as_raw());
-                send(socket, &Message::Changed { pid, status, times: Times::of_children() });
-            }
-            Ok(None) => return,
-            // ECHILD.
-            Err(_) => return send(socket, &Message::Empty),
-        }
+    let changed = || wait(WaitOptions::NOHANG | WaitOptions::UNTRACED).ok().flatten();
+    for (pid, status) in std::iter::from_fn(changed).collect::<Vec<_>>() {
+        let pid = Pid::from_raw(pid.as_raw_nonzero().get());
+        send(socket, Report::Changed(pid, ExitStatus::from_raw(status.as_raw())));
     }
 }
 
-fn send(socket: BorrowedFd<'_>, message: &Message) {
+fn send(socket: BorrowedFd<'_>, report: Report) {
+    let (has_children, times) = (has_children(), Times::of_children());
+    let message = Message { report, has_children, times };
     // At EOF the loop ends by itself.
     let _ = rustix::net::send(socket, &message.encode(), SendFlags::NOSIGNAL);
 }
@@ -369,9 +365,9 @@ fn kill_all() {
     }
 }
 
-/// The argument of a guard among those of this program, for `main` to look at.
+/// Whether this program was started as a guard with this argument, for `main` to look at.
 pub fn is_asked_for(argument: &CStr, mut arguments: impl Iterator<Item = OsString>) -> bool {
-    let name = arguments.next();
-    name.as_deref() == Some(OsStr::new("redial-guard"))
-        && arguments.next().as_deref() == Some(OsStr::from_bytes(argument.to_bytes()))
+    let mut is_next =
+        |word: &CStr| arguments.next().as_deref() == Some(OsStr::from_bytes(word.to_bytes()));
+    is_next(NAME) && is_next(argument)
 }

@@ -1,67 +1,67 @@
 //! Where there is no subreaper there are no guards: nobody could tell whose an orphan is.
 
-use std::ffi::OsString;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::convert::Infallible;
+use std::ffi::{CStr, OsString};
+use std::os::fd::BorrowedFd;
 use std::process::ExitStatus;
 
 use nix::errno::Errno;
+use nix::sys::signal::SigSet;
 use nix::unistd::Pid;
 
-use crate::command::{self, Command};
+use crate::command::{Command, Stdio};
 use crate::times::Times;
 
-/// A guard, of which there is none on this system.
 #[derive(Debug)]
-pub struct Guard {
-    never: std::convert::Infallible,
-    socket: OwnedFd,
-}
+pub(crate) struct Guard(Infallible);
 
-#[derive(Clone, Copy, Debug)]
-#[expect(dead_code, reason = "there is no guard here that could report")]
+#[expect(dead_code, reason = "there is no guard that could report")]
 pub(crate) enum Report {
+    Started(Result<Pid, Errno>),
     Changed(Pid, ExitStatus),
     Gone,
 }
 
 impl Guard {
-    /// There are no guards on this system.
-    ///
-    /// # Errors
-    /// Always: ENOSYS.
-    pub fn start_as(_argument: &std::ffi::CStr) -> nix::Result<Self> {
+    pub(crate) fn spawn(_: &'static CStr, _: &SigSet) -> nix::Result<Self> {
         Err(Errno::ENOSYS)
     }
 
     pub(crate) fn pid(&self) -> Pid {
-        match self.never {}
+        match self.0 {}
+    }
+
+    pub(crate) fn socket(&self) -> Option<BorrowedFd<'_>> {
+        match self.0 {}
     }
 
     pub(crate) fn has_children(&self) -> bool {
-        match self.never {}
+        match self.0 {}
     }
 
     pub(crate) fn times(&self) -> Times {
-        match self.never {}
+        match self.0 {}
+    }
+
+    pub(crate) fn disown(&mut self) {
+        match self.0 {}
+    }
+
+    pub(crate) fn renew(&mut self, _: &SigSet) -> nix::Result<()> {
+        match self.0 {}
     }
 
     pub(crate) fn start(
         &mut self,
         _: &Command,
         _: &[(&str, OsString)],
-        _: &command::Streams,
+        _: &Stdio,
         _: bool,
-    ) -> Result<Pid, Errno> {
-        match self.never {}
+    ) -> Result<(), Errno> {
+        match self.0 {}
     }
 
     pub(crate) fn next(&mut self) -> Option<Report> {
-        match self.never {}
-    }
-}
-
-impl AsFd for Guard {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        match self.0 {}
     }
 }

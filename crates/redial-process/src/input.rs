@@ -1,4 +1,4 @@
-//! Standard input, for every attempt the same.
+//! Standard input, which is the same for every attempt.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -8,13 +8,13 @@ use rustix::io::Errno;
 
 use super::store::Store;
 
-/// What a pipe holds on most systems: more is not read ahead.
+/// The size of one read, and of most pipes.
 const CHUNK: usize = 1 << 16;
 
-/// Where commands have their standard input from.
+/// Where commands get their standard input from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stdin {
-    /// A terminal as it is, a file rewound to where it was, a pipe replayed for each attempt.
+    /// A terminal is inherited, a file is rewound, and a pipe is replayed for each attempt.
     #[default]
     Auto,
     /// Inherited: the next attempt gets what the last one left.
@@ -23,65 +23,61 @@ pub enum Stdin {
     Null,
 }
 
-/// Where an attempt has its standard input from.
+/// Where an attempt gets its standard input from.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// Ours, as it is: a terminal, a device, or whatever was asked to be.
+    /// The standard input of this process.
     Inherited,
-    /// Nothing.
+    /// `/dev/null`.
     Null,
-    /// A file, from the same place each time.
+    /// A file, from this offset each time.
     Rewound(u64),
-    /// A pipe, which gives its bytes once: they are kept for the next attempt.
+    /// A pipe, whose bytes are kept for the next attempt.
     Replayed(Replay),
 }
 
-/// A pipe of ours between redial's standard input and the command's.
+/// A pipe, read by this process and written to a pipe of each attempt.
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
     kept: Store,
-    /// Everything has been read from standard input.
+    /// Standard input has come to EOF.
     ended: bool,
-    /// No attempt comes after this one: what it has read is not needed again.
+    /// No attempt follows: what this one reads need not be kept.
     is_last: bool,
-    /// Why what was read could not be kept. No attempt can follow then.
+    /// Why input could not be kept. No attempt can follow then.
     lost: Option<String>,
     feed: Option<Feed>,
 }
 
-/// The way to the attempt that runs.
+/// The pipe of the attempt that runs.
 #[derive(Debug)]
 struct Feed {
     to: OwnedFd,
-    /// What it has been given of what is kept.
+    /// How much of the input it has got, or is in `pending`.
     position: u64,
-    /// What was read and is still to be given.
+    /// What was read and is not written yet.
     pending: Vec<u8>,
 }
 
 impl Input {
-    /// What standard input is, and what that means for a run of more than one attempt.
+    /// Chosen by what standard input is, and whether there may be a second attempt.
     pub(crate) fn of(wanted: Stdin, only_once: bool) -> Self {
         let stdin = rustix::stdio::stdin();
-        let kind = rustix::fs::fstat(stdin).map(|stat| FileType::from_raw_mode(stat.st_mode));
-        match (wanted, kind) {
-            (Stdin::Null, _) => Self::Null,
-            (Stdin::Inherit, _) => Self::Inherited,
-            (Stdin::Auto, _) if only_once || !is_readable(stdin) => Self::Inherited,
-            (Stdin::Auto, Ok(FileType::RegularFile)) => {
-                match rustix::fs::seek(stdin, SeekFrom::Current(0)) {
-                    Ok(position) => Self::Rewound(position),
-                    Err(_) => Self::Inherited,
-                }
+        match wanted {
+            Stdin::Null => return Self::Null,
+            Stdin::Auto if !only_once && is_readable(stdin) => {}
+            Stdin::Auto | Stdin::Inherit => return Self::Inherited,
+        }
+        match rustix::fs::fstat(stdin).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+            Ok(FileType::RegularFile) => {
+                rustix::fs::seek(stdin, SeekFrom::Current(0)).map_or(Self::Inherited, Self::Rewound)
             }
-            (Stdin::Auto, Ok(FileType::Fifo | FileType::Socket)) => {
-                Self::Replayed(Replay::default())
-            }
-            (Stdin::Auto, _) => Self::Inherited,
+            Ok(FileType::Fifo | FileType::Socket) => Self::Replayed(Replay::default()),
+            _ => Self::Inherited,
         }
     }
 
-    /// What the next attempt gets as its standard input; ours where that is nothing.
+    /// The standard input of the next attempt; none where it inherits ours.
     pub(crate) fn open(&mut self, is_last: bool) -> rustix::io::Result<Option<OwnedFd>> {
         match self {
             Self::Inherited => Ok(None),
@@ -110,7 +106,7 @@ impl Input {
         }
     }
 
-    /// Why the next attempt would not get what this one got.
+    /// Why the next attempt would not get the same input.
     pub(crate) fn lost(&self) -> Option<&str> {
         match self {
             Self::Replayed(replay) => replay.lost.as_deref(),
@@ -118,7 +114,7 @@ impl Input {
         }
     }
 
-    /// What to wait for.
+    /// The descriptor to poll.
     pub(crate) fn wants(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         let Self::Replayed(replay) = self else { return None };
         let feed = replay.feed.as_ref()?;
@@ -128,7 +124,7 @@ impl Input {
         Some((feed.to.as_fd(), PollFlags::OUT))
     }
 
-    /// What was waited for is there: one step.
+    /// The descriptor is ready: one read, or one write.
     pub(crate) fn step(&mut self) {
         if let Self::Replayed(replay) = self {
             replay.step();
@@ -136,7 +132,7 @@ impl Input {
     }
 }
 
-/// Somebody may have given us something to write to.
+/// Standard input may be open for writing alone.
 fn is_readable(stdin: BorrowedFd<'_>) -> bool {
     use rustix::fs::{OFlags, fcntl_getfl};
     fcntl_getfl(stdin).is_ok_and(|flags| flags & OFlags::RWMODE != OFlags::WRONLY)
@@ -152,7 +148,7 @@ impl Replay {
             } else {
                 let read = match rustix::io::read(rustix::stdio::stdin(), &mut chunk) {
                     Err(Errno::INTR | Errno::AGAIN) => return,
-                    // Whoever wrote to it is gone: that is an end too.
+                    // An error, such as a connection reset, counts as EOF.
                     Err(_) => 0,
                     Ok(length) => length,
                 };
@@ -174,7 +170,7 @@ impl Replay {
                 }
             }
         }
-        self.give();
+        self.write();
     }
 
     fn keep(&mut self, bytes: &[u8]) {
@@ -183,19 +179,19 @@ impl Replay {
         }
         if let Err(error) = self.kept.append(bytes) {
             self.lost = Some(error.to_string());
-            // Half of it is of no use to anybody, and the disk is.
+            // A part of the input is of no use: free the disk.
             self.kept = Store::default();
         }
     }
 
-    /// Gives what is pending, as far as the command takes it.
-    fn give(&mut self) {
+    /// Writes what is pending, as far as the pipe takes it.
+    fn write(&mut self) {
         let Some(feed) = &mut self.feed else { return };
         if !feed.pending.is_empty() {
             match rustix::io::write(&feed.to, &feed.pending) {
                 Ok(length) => drop(feed.pending.drain(..length)),
                 Err(Errno::AGAIN | Errno::INTR) => return,
-                // The command reads no more of it. That is its right.
+                // EPIPE: the command does not read all of its input.
                 Err(_) => {
                     self.feed = None;
                     return;

@@ -15,12 +15,10 @@
 //! let slot = reactor.only_slot(Streams::new(Stdin::Null, true, &rules));
 //! let sinks = Sinks { stdout: Sink::Keep, ..Sinks::default() };
 //!
-//! let ends = reactor.streams(slot).open(&rules, sinks, true)?;
+//! let stdio = reactor.streams(slot).open(&rules, sinks, true)?;
 //! let hello = Command::new(&["echo".into(), "hello".into()], &[]);
-//! reactor.start(slot, &hello, &[], &ends)?;
-//! drop(ends); // or the output never comes to EOF
-//!
-//! let exit = reactor.attend(slot, &mut ());
+//! reactor.start(slot, &hello, &[], stdio);
+//! let exit = reactor.wait_for_exit(slot, &mut ())?;
 //! assert!(exit.status.is_some_and(|status| status.success()));
 //! let kept = reactor.streams(slot).take_kept(redial_policy::Stream::Stdout).unwrap();
 //! assert_eq!(kept.length(), 6);
@@ -52,17 +50,20 @@
 #![cfg(unix)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod attempts;
 mod backlog;
 mod clock;
 mod command;
 mod control;
+pub mod ending;
 #[cfg(target_os = "linux")]
 pub mod guard;
 #[cfg(not(target_os = "linux"))]
 #[path = "guard_elsewhere.rs"]
-pub mod guard;
+mod guard;
 mod input;
-mod outlet;
+mod observer;
+mod output;
 mod reactor;
 mod relay;
 pub mod shared;
@@ -73,14 +74,14 @@ mod terminal;
 mod times;
 mod tree;
 
+pub use attempts::{Attempt, AttemptLoop, End, Reason, Task, Turn, VARIABLES};
 pub use clock::Clock;
-pub use command::{Command, Streams as Ends};
-pub use control::{Control, Wish};
-pub use guard::Guard;
+pub use command::{Command, Stdio};
+pub use control::{Control, Request};
 pub use input::Stdin;
-pub use outlet::Outlet;
-pub use reactor::{Exit, Observer, Options, Reactor, Signalled, SlotId};
-pub use relay::nobody_reads;
+pub use observer::{Observer, Progress, Signalled, Warning};
+pub use output::Output;
+pub use reactor::{Exit, Options, Reactor, SlotId};
 pub use store::Store;
 pub use streams::{Sink, Sinks, Streams};
 pub use times::Times;

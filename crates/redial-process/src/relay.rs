@@ -1,4 +1,4 @@
-//! An output stream of the command that redial stands in: it is looked at, or held back.
+//! An output stream of a command that passes through this process: it is watched, held or kept.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -7,31 +7,31 @@ use redial_policy::{Stream, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::outlet::{Outlet, shared};
+use super::output::{Output, inherited};
 use super::store::Store;
 use super::streams::Sink;
 use super::terminal;
 
-/// What is read at once.
+/// The size of one read.
 const CHUNK: usize = 1 << 16;
 
-/// More than a pseudo-terminal has room for. FIONREAD tells of one line discipline's buffer, and not of
-/// what is on its way there, so how much the command has left is not known.
-const ROOM: u64 = 1 << 17;
+/// More than a pseudo-terminal buffers. FIONREAD counts the buffer of the line discipline, and not what
+/// is on its way there, so that how much the command left unread is not known exactly.
+const TERMINAL_MAX: u64 = 1 << 17;
 
-/// The way of one stream through redial, for one attempt.
+/// One output stream of one attempt.
 #[derive(Debug)]
 pub(crate) struct Relay {
     stream: Stream,
-    outlet: Outlet,
+    output: Output,
     source: Source,
-    /// Where the bytes are kept until the last attempt is known, if they are held.
+    /// What the command wrote, where that is held or kept.
     held: Option<Store>,
     /// What was read and not yet written.
     pending: Vec<u8>,
     written: usize,
-    /// What must still be read although the command is gone: at most, where nobody knows.
-    owed: u64,
+    /// How much of what the command wrote before it ended is still unread, at most.
+    unread: u64,
     /// Why what the command wrote is lost.
     lost: Option<String>,
 }
@@ -39,18 +39,18 @@ pub(crate) struct Relay {
 #[derive(Debug)]
 enum Source {
     Command(OwnedFd),
-    /// What was held comes out, one store after the other.
+    /// Held output, one store after the other.
     Held {
         stores: VecDeque<Store>,
         position: u64,
     },
-    Over,
+    Ended,
 }
 
 impl Relay {
-    /// The relay, and what the command gets as its stream.
+    /// The relay, and the end that the command gets.
     pub(crate) fn open(stream: Stream, sink: Sink) -> rustix::io::Result<(Self, OwnedFd)> {
-        let original = shared(stream);
+        let original = inherited(stream);
         let (from, theirs) = if sink != Sink::Keep && rustix::termios::isatty(original) {
             let terminal = terminal::like(original)?;
             (terminal.ours, terminal.theirs)
@@ -64,33 +64,33 @@ impl Relay {
         Ok((relay, theirs))
     }
 
-    /// A relay for what was held before, where no command runs any more.
+    /// A relay for held output alone.
     pub(crate) fn without_command(stream: Stream) -> Self {
         Self {
             stream,
-            outlet: Outlet::open(stream),
-            source: Source::Over,
+            output: Output::open(stream),
+            source: Source::Ended,
             held: None,
             pending: Vec::new(),
             written: 0,
-            owed: 0,
+            unread: 0,
             lost: None,
         }
     }
 
-    /// What to wait for, unless nothing comes any more.
+    /// The descriptor to poll.
     pub(crate) fn wants(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         if self.written < self.pending.len() {
-            return Some((self.outlet.as_fd(), PollFlags::OUT));
+            return Some((self.output.as_fd(), PollFlags::OUT));
         }
         match &self.source {
             Source::Command(from) => Some((from.as_fd(), PollFlags::IN)),
-            Source::Held { .. } => Some((self.outlet.as_fd(), PollFlags::OUT)),
-            Source::Over => None,
+            Source::Held { .. } => Some((self.output.as_fd(), PollFlags::OUT)),
+            Source::Ended => None,
         }
     }
 
-    /// What was waited for is there: one step.
+    /// The descriptor is ready: one read, or one write.
     pub(crate) fn step(&mut self, watch: &mut Watch) {
         if self.written < self.pending.len() {
             self.write();
@@ -104,7 +104,7 @@ impl Relay {
                     self.pending.clear();
                     return;
                 }
-                // The other end of a terminal is closed.
+                // EIO: the other end of a pseudo-terminal is closed.
                 Err(_) => 0,
                 Ok(length) => length,
             },
@@ -125,15 +125,15 @@ impl Relay {
                     }
                 }
             },
-            Source::Over => 0,
+            Source::Ended => 0,
         };
         self.pending.truncate(read);
         if read == 0 {
-            self.source = Source::Over;
+            self.source = Source::Ended;
             return;
         }
         if let Source::Command(_) = self.source {
-            self.owed = self.owed.saturating_sub(read as u64);
+            self.unread = self.unread.saturating_sub(read as u64);
             watch.saw(self.stream, &self.pending);
             if let Some(held) = &mut self.held {
                 match held.append(&self.pending) {
@@ -154,19 +154,20 @@ impl Relay {
         self.write();
     }
 
-    /// Writes what does not block, now that something does not.
+    /// Writes as much as does not block.
     fn write(&mut self) {
-        match self.outlet.write(&self.pending[self.written..]) {
+        match self.output.write(&self.pending[self.written..]) {
             Ok(length) => self.written += length,
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(error) => self.fail(error),
         }
     }
 
-    /// Nobody takes the output: the command learns of it as it would without us.
+    /// Our output cannot be written. Our end of the command's stream is closed, so that its next write
+    /// fails too.
     fn fail(&mut self, error: Errno) {
         self.end();
-        // That nobody reads any more is no trouble of ours.
+        // EPIPE: the reader has had enough, which is not an error.
         if error != Errno::PIPE {
             let error = std::io::Error::from(error);
             self.lost = Some(format!("cannot write to {}: {error}", name(self.stream)));
@@ -175,70 +176,70 @@ impl Relay {
 
     fn end(&mut self) {
         self.held = None;
-        self.source = Source::Over;
+        self.source = Source::Ended;
         self.pending.clear();
         self.written = 0;
     }
 
-    /// Nobody has taken it in time.
+    /// The reader was too slow: what is left is dropped.
     pub(crate) fn give_up(&mut self) {
-        if !self.is_paid() {
+        if !self.is_delivered() {
             self.end();
             self.lost = Some(format!("nobody has read {} in time", name(self.stream)));
         }
     }
 
-    /// Why what the command wrote is lost, if it is.
+    /// Why output of the command is lost, if some is.
     pub(crate) fn lost(&self) -> Option<&str> {
         self.lost.as_deref()
     }
 
-    /// The command is gone. What it has written is there to be read; what its children write from
-    /// now on need not be waited for.
-    pub(crate) fn command_is_gone(&mut self) {
+    /// The command has ended. What it has written can be read; what its children still write need not
+    /// be waited for.
+    pub(crate) fn command_ended(&mut self) {
         if let Source::Command(from) = &self.source {
-            self.owed = match rustix::termios::isatty(from) {
-                true => ROOM,
+            self.unread = match rustix::termios::isatty(from) {
+                true => TERMINAL_MAX,
                 false => rustix::io::ioctl_fionread(from).unwrap_or(0),
             };
         }
     }
 
-    /// Whether all that the command itself wrote has gone its way.
-    pub(crate) fn is_paid(&self) -> bool {
-        let nothing_is_owed = match &self.source {
-            Source::Command(from) => self.owed == 0 || !is_readable(from),
+    /// Whether all that the command itself wrote has been written or stored.
+    pub(crate) fn is_delivered(&self) -> bool {
+        let is_read = match &self.source {
+            Source::Command(from) => self.unread == 0 || !is_readable(from),
             Source::Held { .. } => false,
-            Source::Over => true,
+            Source::Ended => true,
         };
-        nothing_is_owed && self.written >= self.pending.len()
+        is_read && self.written >= self.pending.len()
     }
 
-    /// Whether nothing comes any more.
+    /// Whether the stream has come to EOF and all of it is written.
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.source, Source::Over) && self.written >= self.pending.len()
+        matches!(self.source, Source::Ended) && self.written >= self.pending.len()
     }
 
-    /// There is no other attempt: what was held comes out, after what was held `before` it, and what
-    /// children of the command may still write is theirs.
+    /// There is no other attempt: writes what was held, after the stores in `before`. What children of
+    /// the command still write is lost.
     pub(crate) fn publish(&mut self, before: Vec<Store>) {
         let mut stores = VecDeque::from(before);
         stores.extend(self.held.take());
         self.source = match stores.is_empty() {
-            true => Source::Over,
+            true => Source::Ended,
             false => Source::Held { stores, position: 0 },
         };
     }
 
-    /// What was held, if it is.
+    /// What was held or kept.
     pub(crate) fn into_held(self) -> Option<Store> {
         self.held
     }
 
-    /// The terminal has another size.
+    /// Gives the pseudo-terminal the size of the terminal.
     pub(crate) fn resize(&self) {
         if let Source::Command(from) = &self.source {
-            terminal::resize(from, shared(self.stream));
+            terminal::resize(from, inherited(self.stream));
         }
     }
 }
@@ -250,17 +251,17 @@ fn name(stream: Stream) -> &'static str {
     }
 }
 
-/// Whether nobody reads what is written to standard output.
-pub fn nobody_reads() -> bool {
-    polled(shared(Stream::Stdout), PollFlags::OUT).contains(PollFlags::ERR)
+/// Whether standard output is a pipe or a socket whose other end is closed.
+pub(crate) fn is_stdout_closed() -> bool {
+    polled(inherited(Stream::Stdout), PollFlags::OUT).contains(PollFlags::ERR)
 }
 
-/// Whether there is something to read, or the end of it.
+/// Whether there is something to read, or EOF.
 fn is_readable(from: impl AsFd) -> bool {
     !polled(from.as_fd(), PollFlags::IN).is_empty()
 }
 
-/// What there is now of what is asked for.
+/// Which of these events are there now.
 fn polled(descriptor: BorrowedFd<'_>, flags: PollFlags) -> PollFlags {
     let mut one = [PollFd::from_borrowed_fd(descriptor, flags)];
     let polled = poll(&mut one, Some(&Timespec::default()));

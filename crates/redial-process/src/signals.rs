@@ -1,4 +1,4 @@
-//! The signals that redial gets, as something to wait for beside everything else.
+//! The signals that this process gets, as a descriptor to poll.
 
 use nix::sys::signal::{SigHandler, SigSet, Signal, raise, signal};
 
@@ -12,10 +12,10 @@ pub(crate) use self_pipe::Signals;
 #[cfg(target_os = "linux")]
 pub(crate) use signalfd::Signals;
 
-/// What asks redial to end, and is passed on as it is.
+/// Signals that ask this process to end, and are passed on.
 const FATAL: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
 
-/// What ends this process as well: timers, resource limits, watchdogs. The command gets a SIGTERM.
+/// Signals of timers, resource limits and watchdogs, which end this process too. The command gets SIGTERM.
 const ALARMS: &[Signal] = &[
     Signal::SIGALRM,
     Signal::SIGVTALRM,
@@ -30,7 +30,7 @@ const ALARMS: &[Signal] = &[
     Signal::SIGSTKFLT,
 ];
 
-/// What else redial does not leave to the system's default.
+/// The other signals whose default action is not taken.
 const OTHERS: [Signal; 6] = [
     Signal::SIGUSR1,
     Signal::SIGUSR2,
@@ -67,7 +67,7 @@ impl Received {
         self.from == Sender::Terminal && self.signal != Signal::SIGHUP
     }
 
-    /// Whether it asks redial to end.
+    /// Whether it asks this process to end.
     pub(crate) fn is_fatal(&self) -> bool {
         FATAL.contains(&self.signal) || self.is_alarm()
     }
@@ -108,28 +108,27 @@ pub fn to_end_with(text: &str) -> Result<Signal, String> {
     })
 }
 
-/// The end of a command tells how it ended only to whoever does not ignore it; a parent may have
-/// left that to us.
+/// A process that ignores SIGCHLD, which it may have inherited, cannot wait for its children.
 #[expect(unsafe_code, reason = "the standard library has no way to set a signal's default")]
 fn hear_of_children() {
     // SAFETY: the default is no handler, so there is no code that could run at a wrong moment.
     let _ = unsafe { signal(Signal::SIGCHLD, SigHandler::SigDfl) };
 }
 
-/// From here on signals do to redial what they do by default: there is no command any more.
+/// Unblocks the signals, now that there is no command any more.
 pub fn release() {
     let mut all = SigSet::empty();
     watched().for_each(|signal| all.add(signal));
     let _ = all.thread_unblock();
 }
 
-/// Does to redial what the signal does by default: stops it, or ends it.
+/// Takes the default action of a signal: stops this process, or ends it.
 pub fn take_default_action(signal: Signal) {
     let mut only = SigSet::empty();
     only.add(signal);
     let _ = raise(signal);
     let _ = only.thread_unblock();
-    // Still there: it was a stop that is over, or redial is the first process, which nothing ends.
+    // Still there: a stop is over, or this is PID 1, which no signal ends.
     let _ = only.thread_block();
 }
 

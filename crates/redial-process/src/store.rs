@@ -1,10 +1,10 @@
-//! Bytes to keep for later: a little in memory, the rest in a file that has no name.
+//! Bytes to keep for later: in memory, or in an unlinked temporary file where they are many.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// What stays in memory.
+/// What is larger goes to a file.
 const MEMORY_MAX: usize = 1 << 20;
 
 /// Bytes of any length, of which at most 1 MiB are in memory.

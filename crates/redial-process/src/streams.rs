@@ -1,4 +1,4 @@
-//! The three streams of an attempt, as far as redial stands in them.
+//! The three streams of an attempt, as far as they pass through this process.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -7,10 +7,10 @@ use rustix::event::PollFlags;
 
 use super::backlog::Backlog;
 use super::input::{Input, Stdin};
-use super::outlet;
+use super::output;
 use super::relay::Relay;
 use super::store::Store;
-use crate::command;
+use crate::command::Stdio;
 
 /// Where an output stream of a command goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Sink {
     /// To the same stream of this process: the command has it as it is, unless a rule watches it.
     #[default]
     Pass,
-    /// To the same stream of this process, once it is known what became of the attempt.
+    /// To the same stream of this process, once no other attempt follows.
     Hold,
     /// To the caller, who takes it by [`Streams::take_kept`].
     Keep,
@@ -31,32 +31,32 @@ pub struct Sinks {
     pub stdout: Sink,
     /// Standard error.
     pub stderr: Sink,
-    /// The standard error of every failed attempt is kept for when the run gives up, and not that of
-    /// the last one alone.
+    /// Whether to keep the standard error of every failed attempt until the run gives up, and not that
+    /// of the last attempt alone.
     pub backlog: bool,
 }
 
-/// What passes through this process while an attempt runs.
+/// The streams of the attempts of one command.
 #[derive(Debug)]
 pub struct Streams {
     input: Input,
     outputs: [Option<Relay>; 2],
-    /// What the attempt before wrote to standard error, where that is held.
+    /// The standard error of the last attempt, where that is held.
     held_errors: Option<Store>,
-    /// What the attempts before that wrote.
+    /// That of the attempts before.
     backlog: Backlog,
-    /// What comes out before the standard error of the last attempt.
+    /// What is written before the standard error of the last attempt.
     recalled: Vec<Store>,
-    /// What the rules saw of it.
+    /// What the rules saw of the output.
     pub watch: Watch,
 }
 
-/// How many places there are to wait for something.
+/// How many descriptors there are to poll at most.
 pub(crate) const PLACES: usize = 3;
 
 impl Streams {
-    /// The streams of commands that these rules judge. With `only_once` there is one attempt, for
-    /// which no input need be kept.
+    /// The streams of a command that these rules judge. With `only_once` no input is kept for a second
+    /// attempt.
     pub fn new(stdin: Stdin, only_once: bool, rules: &Rules) -> Self {
         Self {
             input: Input::of(stdin, only_once),
@@ -72,12 +72,7 @@ impl Streams {
     ///
     /// # Errors
     /// Where no pipe or pseudo-terminal can be had.
-    pub fn open(
-        &mut self,
-        rules: &Rules,
-        sinks: Sinks,
-        is_last: bool,
-    ) -> std::io::Result<command::Streams> {
+    pub fn open(&mut self, rules: &Rules, sinks: Sinks, is_last: bool) -> std::io::Result<Stdio> {
         self.watch = rules.watch();
         self.held_errors = None;
         let input = self.input.open(is_last)?;
@@ -108,7 +103,7 @@ impl Streams {
         Ok(Some(theirs))
     }
 
-    /// What to wait for, and where it is.
+    /// The descriptors to poll.
     pub(crate) fn wants(&self) -> [Option<(BorrowedFd<'_>, PollFlags)>; PLACES] {
         let [output, errors] = &self.outputs;
         [
@@ -118,7 +113,7 @@ impl Streams {
         ]
     }
 
-    /// Something is there at a place.
+    /// The descriptor at this place is ready.
     pub(crate) fn step(&mut self, place: usize) {
         match place {
             0 => self.input.step(),
@@ -130,18 +125,18 @@ impl Streams {
         }
     }
 
-    /// The command itself is gone: it reads nothing more, and has written what it has written.
-    pub(crate) fn command_is_gone(&mut self) {
+    /// The command itself has ended: it reads nothing more, and has written all of its output.
+    pub(crate) fn command_ended(&mut self) {
         self.input.close();
-        self.relays().for_each(Relay::command_is_gone);
+        self.relays().for_each(Relay::command_ended);
     }
 
-    /// Whether all that the command itself wrote has gone its way.
-    pub(crate) fn are_paid(&self) -> bool {
-        self.outputs.iter().flatten().all(Relay::is_paid)
+    /// Whether all that the command itself wrote has been written or stored.
+    pub(crate) fn are_delivered(&self) -> bool {
+        self.outputs.iter().flatten().all(Relay::is_delivered)
     }
 
-    /// Whether nothing comes any more.
+    /// Whether all of them have come to EOF and are written.
     pub(crate) fn are_over(&self) -> bool {
         self.outputs.iter().flatten().all(Relay::is_over)
     }
@@ -151,20 +146,20 @@ impl Streams {
         self.input.lost()
     }
 
-    /// What the last command wrote to a stream that goes to the caller.
+    /// What the last command wrote to a stream whose sink is [`Sink::Keep`].
     pub fn take_kept(&mut self, stream: Stream) -> Option<Store> {
         let place = usize::from(stream == Stream::Stderr);
         self.outputs[place].take().and_then(Relay::into_held)
     }
 
-    /// Keeps the standard error of a failed attempt, between what the caller said `before` and `after` it.
+    /// Adds the standard error of a failed attempt to the backlog, between two texts of the caller's.
     pub fn keep_errors(&mut self, before: &str, after: &str) {
         let wrote = self.held_errors.take();
         self.backlog.keep(before, wrote.as_ref(), after);
     }
 
-    /// What was kept is to come out too, and then what the caller has `said` since. Why some of it
-    /// cannot, if so.
+    /// Prepares the backlog to be written, and after it what the caller has `said` since. Why some of it
+    /// is lost, if it is.
     pub fn recall_errors(&mut self, said: &str) -> Option<String> {
         self.recalled = self.backlog.take();
         let mut last = Store::default();
@@ -178,7 +173,7 @@ impl Streams {
         self.backlog.trouble().or_else(|| kept.err().map(|error| error.to_string()))
     }
 
-    /// No more attempts: what was held comes out.
+    /// No attempt follows: writes what was held.
     pub(crate) fn publish(&mut self) {
         let [output, errors] = &mut self.outputs;
         if let Some(output) = output {
@@ -189,7 +184,7 @@ impl Streams {
         }
     }
 
-    /// Leaves what is still open to whoever holds the other end.
+    /// Closes our ends, also where a child of the command still has the other one.
     pub fn close(&mut self) {
         self.input.close();
         let [_, errors] = std::mem::take(&mut self.outputs);
@@ -200,13 +195,13 @@ impl Streams {
         self.outputs.iter().flatten().for_each(Relay::resize);
     }
 
-    /// What has not been taken by now is lost.
+    /// What the reader has not taken by now is lost.
     pub(crate) fn give_up(&mut self) {
         self.relays().for_each(Relay::give_up);
     }
 
-    /// Why what the command wrote is lost, if it is.
-    pub fn lost(&self) -> Option<&str> {
+    /// Why output of the command is lost, if some is.
+    pub fn output_lost(&self) -> Option<&str> {
         self.outputs.iter().flatten().find_map(Relay::lost)
     }
 
@@ -215,9 +210,9 @@ impl Streams {
     }
 }
 
-/// Whether the command gets one pipe, or one pseudo-terminal, for both of its output streams: two of
-/// them would lose the order of what it writes, which is kept where both end in one file. It counts as
-/// standard error then.
+/// Whether the command gets one pipe, or one pseudo-terminal, for both output streams. Where both go to
+/// one file, as with `2>&1`, two pipes would lose the order of what it writes. It counts as standard
+/// error then.
 fn go_as_one(rules: &Rules, sinks: Sinks) -> bool {
     let are_treated_alike = match (sinks.stdout, sinks.stderr) {
         (Sink::Pass, Sink::Pass) => rules.watches(Stream::Stdout) && rules.watches(Stream::Stderr),
@@ -225,5 +220,5 @@ fn go_as_one(rules: &Rules, sinks: Sinks) -> bool {
         (Sink::Hold, Sink::Hold) => !sinks.backlog,
         _ => false,
     };
-    are_treated_alike && !rules.tell_streams_apart() && outlet::is_one_file()
+    are_treated_alike && !rules.tell_streams_apart() && output::is_one_file()
 }

@@ -1,4 +1,4 @@
-//! Pseudo-terminals, for a command whose output is looked at and that should not notice.
+//! Pseudo-terminals, for a command whose output is watched and that should still see a terminal.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -8,14 +8,14 @@ use rustix::termios::{
     OptionalActions, OutputModes, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
 };
 
-/// Our end, and the one of the command.
+/// The master, which is ours, and the slave, which is the command's.
 pub(crate) struct Terminal {
     pub(crate) ours: OwnedFd,
     pub(crate) theirs: OwnedFd,
 }
 
-/// A terminal like `original`, except that it leaves every byte as it is: the original is where
-/// lines end as terminals end them.
+/// A pseudo-terminal with the settings of `original`, but without OPOST: the original turns line feeds
+/// into CR LF, and must not do so twice.
 pub(crate) fn like(original: impl AsFd) -> rustix::io::Result<Terminal> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
     let ours = openpt(flags)?;

@@ -1,11 +1,11 @@
-//! How long children have run on the processors.
+//! CPU time of children, by `getrusage`.
 
 use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 
-/// What all children that were waited for have taken so far.
+/// CPU time of children that have been waited for, and of their descendants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// In user mode.
@@ -23,7 +23,12 @@ impl Times {
         )
     }
 
-    /// What was taken since an earlier time.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self { user: self.user + other.user, system: self.system + other.system }
+    }
+
+    /// How much more it is than at an earlier time.
     pub fn since(self, before: Self) -> Self {
         Self {
             user: self.user.saturating_sub(before.user),

@@ -1,4 +1,4 @@
-//! Everything that a command started: its children, theirs, and those that went away from them.
+//! Everything that a command started: its descendants, found through `/proc`.
 
 use std::path::PathBuf;
 
@@ -9,24 +9,25 @@ use rustix::process::{WaitId, WaitIdOptions, waitid};
 /// The descendants of the commands that are started by one process.
 ///
 /// On Linux that process is their subreaper: orphans become its children, also those with a session of
-/// their own, so that none is lost. Elsewhere they are known as far as their process group goes.
+/// their own, so that none is lost. Elsewhere only the process group of the command is known.
 #[derive(Debug)]
 pub(crate) struct Tree {
     /// The process that starts the commands: this one, or a guard.
     parent: Pid,
-    /// Children that it had before it started any: the jobs of a shell that called `exec`.
+    /// Children that are not descendants of a command: background jobs of a shell that called `exec`,
+    /// and what has been disowned.
     foreign: Vec<Pid>,
     /// The process group of the command, where it has one of its own.
     group: Option<Pid>,
     /// The command itself.
     root: Option<Pid>,
-    /// Who was asked to end, and what it ran then: nobody is asked twice, because many take that for
-    /// an order; but what was a shell's copy of itself may not have heard.
+    /// Who was asked to end, and which program it ran then. Nobody is asked twice, because many programs
+    /// quit at once on the second SIGTERM; but a shell's fork that has called `exec` since is asked again.
     asked: Vec<(Pid, Option<PathBuf>)>,
 }
 
 impl Tree {
-    /// Of the commands that this process starts, which becomes their subreaper.
+    /// That of the commands of this process, which becomes their subreaper.
     pub(crate) fn of_this_process() -> Self {
         #[cfg(target_os = "linux")]
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
@@ -37,9 +38,16 @@ impl Tree {
         tree
     }
 
-    /// Of the commands that another process starts, which is their subreaper.
+    /// That of the commands of another process, which is their subreaper.
     pub(crate) fn below(parent: Pid) -> Self {
         Self { parent, foreign: Vec::new(), group: None, root: None, asked: Vec::new() }
+    }
+
+    /// The commands have another parent from now on.
+    pub(crate) fn set_parent(&mut self, parent: Pid) {
+        if parent != self.parent {
+            (self.parent, self.foreign) = (parent, Vec::new());
+        }
     }
 
     /// Whatever runs by now may go on running.
@@ -54,40 +62,40 @@ impl Tree {
         self.asked.clear();
     }
 
-    /// The command itself is gone, and its number may be another's by now.
-    pub(crate) fn command_is_gone(&mut self) {
+    /// The command itself has been waited for, so that its PID may be reused.
+    pub(crate) fn command_ended(&mut self) {
         self.root = None;
     }
 
-    /// Whether any of it is left.
-    pub(crate) fn is_left(&self) -> bool {
+    /// Whether any of these processes is left.
+    pub(crate) fn has_processes(&self) -> bool {
         if !cfg!(target_os = "linux") {
             return self.group.is_some_and(|group| killpg(group, None).is_ok());
         }
         has_children() && (self.foreign.is_empty() || !self.members(Below::All).is_empty())
     }
 
-    /// Sends a signal to all of it.
+    /// Sends a signal to all of them.
     pub(crate) fn signal(&self, signal: Signal) {
-        self.everybody().send(signal);
+        self.processes().send(signal);
     }
 
-    /// All of it, as it is now.
-    pub(crate) fn everybody(&self) -> Everybody<'_> {
-        Everybody { tree: self, members: self.members(Below::All) }
+    /// All of them, as they are now.
+    pub(crate) fn processes(&self) -> Processes<'_> {
+        Processes { tree: self, members: self.members(Below::All) }
     }
 
-    /// To the process group of the command alone, as a terminal or `timeout` would: who has gone into
-    /// another has somebody who passes it on.
+    /// Sends a signal to the process group of the command alone, as a terminal or `timeout` would. Who has
+    /// made another group, such as a shell, passes it on.
     pub(crate) fn signal_group(&self, signal: Signal) {
         if self.group.is_some() {
-            return self.signal_blindly(signal);
+            return self.signal_without_proc(signal);
         }
-        // It is our group too, and that of whoever called us: only those that are below us.
-        match self.members(Below::OtherRedialsNot) {
-            members if members.is_empty() => self.signal_blindly(signal),
+        // Without a group of its own the command is in ours, where the caller is too.
+        match self.members(Below::NotOfOtherRedials) {
+            members if members.is_empty() => self.signal_without_proc(signal),
             members => {
-                let inside = members.into_iter().filter(|member| !self.has_left(*member));
+                let inside = members.into_iter().filter(|member| !self.is_in_other_group(*member));
                 inside.for_each(|member| send(member, signal));
             }
         }
@@ -96,19 +104,19 @@ impl Tree {
     /// Asks the group of the command to end, by this signal.
     pub(crate) fn ask_group(&mut self, signal: Signal) {
         let members = self.members(Below::All);
-        let inside = members.into_iter().filter(|member| !self.has_left(*member));
+        let inside = members.into_iter().filter(|member| !self.is_in_other_group(*member));
         self.asked = inside.map(|member| (member, program(member))).collect();
         self.signal_group(signal);
-        // Whoever is stopped hears of it only when it goes on.
+        // A stopped process gets the signal only when it is continued.
         self.signal_group(Signal::SIGCONT);
     }
 
-    /// Asks everybody else who is there by now.
+    /// Asks those to end that have not been asked.
     pub(crate) fn ask_others(&mut self, signal: Signal) {
         let members = self.members(Below::All);
         if members.is_empty() && self.asked.is_empty() {
-            self.signal_blindly(signal);
-            self.signal_blindly(Signal::SIGCONT);
+            self.signal_without_proc(signal);
+            self.signal_without_proc(Signal::SIGCONT);
         }
         for member in members {
             let one = (member, program(member));
@@ -120,14 +128,16 @@ impl Tree {
         }
     }
 
-    /// To those that are in another group.
+    /// Sends a signal to those that are in another process group.
     pub(crate) fn signal_others(&self, signal: Signal) {
         let members = self.members(Below::All).into_iter();
-        members.filter(|member| self.has_left(*member)).for_each(|member| send(member, signal));
+        members
+            .filter(|member| self.is_in_other_group(*member))
+            .for_each(|member| send(member, signal));
     }
 
-    /// Where the system does not tell who there is.
-    fn signal_blindly(&self, signal: Signal) {
+    /// Where `/proc` does not tell who there is.
+    fn signal_without_proc(&self, signal: Signal) {
         match (self.group, self.root) {
             (Some(group), _) => drop(killpg(group, signal)),
             (None, Some(root)) => send(root, signal),
@@ -135,14 +145,14 @@ impl Tree {
         }
     }
 
-    fn has_left(&self, member: Pid) -> bool {
+    fn is_in_other_group(&self, member: Pid) -> bool {
         let group = self.group.unwrap_or_else(getpgrp);
         getpgid(Some(member)).is_ok_and(|now| now != group)
     }
 
-    /// From the root to the leaves, as far as the system tells.
+    /// From the parent down, as far as `/proc` tells.
     fn members(&self, below: Below) -> Vec<Pid> {
-        if !numbers_are_ours() {
+        if !is_proc_ours() {
             return Vec::new();
         }
         let mut members = children(self.parent);
@@ -150,10 +160,10 @@ impl Tree {
         let mut at = 0;
         while let Some(parent) = members.get(at).copied() {
             at += 1;
-            if below == Below::OtherRedialsNot && is_redial(parent) {
+            if below == Below::NotOfOtherRedials && is_redial(parent) {
                 continue;
             }
-            // A number that was given twice meanwhile must not lead round in circles.
+            // A PID that was reused meanwhile must not lead into a cycle.
             let next = children(parent).into_iter();
             let new: Vec<_> = next.filter(|child| !members.contains(child)).collect();
             members.extend(new);
@@ -162,35 +172,35 @@ impl Tree {
     }
 }
 
-/// All processes of a tree.
-pub(crate) struct Everybody<'t> {
+/// All processes of a tree, at one moment.
+pub(crate) struct Processes<'t> {
     tree: &'t Tree,
     members: Vec<Pid>,
 }
 
-impl Everybody<'_> {
-    /// What is gone by then, or is not ours to signal, is passed over.
+impl Processes<'_> {
+    /// ESRCH and EPERM do not matter: a process is gone, or belongs to another user.
     pub(crate) fn send(self, signal: Signal) {
         match self.members {
-            members if members.is_empty() => self.tree.signal_blindly(signal),
+            members if members.is_empty() => self.tree.signal_without_proc(signal),
             members => members.into_iter().for_each(|member| send(member, signal)),
         }
     }
 }
 
-/// Whose children count.
+/// Whose children to look for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Below {
     All,
-    /// Another redial looks after its own.
-    OtherRedialsNot,
+    /// Not those of another redial, which looks after them itself.
+    NotOfOtherRedials,
 }
 
 fn send(member: Pid, signal: Signal) {
     let _ = kill(member, signal);
 }
 
-/// What a process runs, as far as the system tells.
+/// The program that a process runs.
 fn program(process: Pid) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{process}/exe")).ok()
 }
@@ -201,13 +211,13 @@ fn is_redial(process: Pid) -> bool {
 }
 
 /// Whether this process has any child, zombies included.
-fn has_children() -> bool {
+pub(crate) fn has_children() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     waitid(WaitId::All, options).is_ok()
 }
 
-/// Whether `/proc` counts processes as we do, and not as another namespace does.
-fn numbers_are_ours() -> bool {
+/// Whether `/proc` is that of our own PID namespace.
+fn is_proc_ours() -> bool {
     let myself = std::fs::read_link("/proc/self").ok();
     myself.is_some_and(|number| number.to_str() == Some(&Pid::this().to_string()))
 }
@@ -238,7 +248,7 @@ fn children_by_parent(parent: Pid) -> Vec<Pid> {
     let numbers = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let is_child = |pid: &i32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name before it may hold anything, brackets too.
+        // The name before it is in brackets, and may contain brackets.
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         after_name.split_whitespace().nth(1) == Some(&parent.to_string())
     };

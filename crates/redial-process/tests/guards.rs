@@ -15,9 +15,12 @@ mod linux {
     use std::process::{Command as Program, Stdio};
     use std::time::Duration;
 
+    use redial_core::{Backoff, Limits};
     use redial_policy::{Rules, Stream};
+    use redial_process::shared::SharedGate;
     use redial_process::{
-        Clock, Command, Guard, Options, Reactor, Sink, Sinks, SlotId, Stdin, Streams, guard,
+        AttemptLoop, Clock, Command, End, Options, Reactor, Sink, Sinks, SlotId, Stdin, Streams,
+        Task, Turn, guard,
     };
 
     const GUARD: &CStr = c"__guard";
@@ -26,13 +29,16 @@ mod linux {
     type Test = (&'static str, fn(&Path));
 
     /// Each runs in a process of its own, because there is one reactor in a process.
-    const TESTS: [Test; 6] = [
+    const TESTS: [Test; 9] = [
         ("eight_commands_run_at_once_and_each_has_its_own_output", eight_at_once),
         ("what_one_command_started_is_ended_and_nothing_of_another", only_its_own),
         ("a_command_that_is_cut_does_not_disturb_the_others", one_is_cut),
         ("a_kill_of_this_process_leaves_nothing_running", a_kill_leaves_nothing),
         ("what_cannot_be_started_is_an_error_and_the_slot_is_free", not_found),
         ("a_command_is_looked_for_in_the_path_of_this_process", in_path),
+        ("a_daemon_that_is_disowned_outlives_the_guard_and_the_slot_gets_another", disowned),
+        ("a_guard_that_was_killed_is_replaced", a_killed_guard),
+        ("three_attempt_loops_run_at_once_and_each_follows_its_policy", three_loops),
     ];
 
     pub(super) fn main() {
@@ -79,22 +85,30 @@ mod linux {
     impl Slots {
         fn new(count: usize, options: Options) -> (Self, Vec<SlotId>) {
             let rules = Rules::default();
-            // Before the reactor blocks signals.
-            let guards: Vec<_> = (0..count).map(|_| Guard::start_as(GUARD).unwrap()).collect();
             let mut reactor = Reactor::new(Clock::start(), options).unwrap();
-            let slots = guards
-                .into_iter()
-                .map(|guard| reactor.guarded_slot(Streams::new(Stdin::Null, true, &rules), guard));
+            let slots = (0..count).map(|_| {
+                let streams = Streams::new(Stdin::Null, true, &rules);
+                reactor.guarded_slot(streams, GUARD).unwrap()
+            });
             let slots = slots.collect();
             (Self { reactor, rules }, slots)
         }
 
         fn sh(&mut self, slot: SlotId, script: &str, folder: &Path) {
+            self.start(slot, &["sh", "-c", script], folder);
+        }
+
+        fn start(&mut self, slot: SlotId, words: &[&str], folder: &Path) {
             let sinks = Sinks { stdout: Sink::Keep, ..Sinks::default() };
-            let ends = self.reactor.streams(slot).open(&self.rules, sinks, true).unwrap();
-            let command = Command::new(&["sh".into(), "-c".into(), script.into()], &[]);
+            let stdio = self.reactor.streams(slot).open(&self.rules, sinks, true).unwrap();
+            let words: Vec<_> = words.iter().map(Into::into).collect();
             let variables = [("FOLDER", folder.into())];
-            self.reactor.start(slot, &command, &variables, &ends).unwrap();
+            self.reactor.start(slot, &Command::new(&words, &[]), &variables, stdio);
+        }
+
+        /// The exit code of the command of a slot.
+        fn code(&mut self, slot: SlotId) -> Option<i32> {
+            self.reactor.wait_for_exit(slot, &mut ()).unwrap().status.unwrap().code()
         }
 
         fn output(&mut self, slot: SlotId) -> String {
@@ -157,15 +171,14 @@ mod linux {
         let (mut slots, ids) = Slots::new(2, Options::default());
         slots.sh(ids[0], &family("a", "exit 3"), folder);
         slots.sh(ids[1], &family("b", "sleep 999"), folder);
-        let exit = slots.reactor.attend(ids[0], &mut ());
-        assert_eq!(exit.status.unwrap().code(), Some(3));
+        assert_eq!(slots.code(ids[0]), Some(3));
         wait_until(|| running(&folder.join("b")).len() == 3);
         assert!(!slots.reactor.sweep(ids[0], &mut ()), "something survives");
         assert_eq!(running(&folder.join("a")), [""; 0]);
         assert_eq!(running(&folder.join("b")).len(), 3);
         // The slot is free for the next one.
         slots.sh(ids[0], "echo again", folder);
-        assert!(slots.reactor.attend(ids[0], &mut ()).status.unwrap().success());
+        assert_eq!(slots.code(ids[0]), Some(0));
         assert_eq!(slots.output(ids[0]), "again\n");
     }
 
@@ -175,13 +188,13 @@ mod linux {
         slots.sh(ids[0], "trap '' TERM; sleep 999", folder);
         slots.sh(ids[1], "until [ -e $FOLDER/go ]; do sleep .01; done; echo undisturbed", folder);
         let now = slots.reactor.clock.now();
-        slots.reactor.cut_at(ids[0], Some(now));
-        let exit = slots.reactor.attend(ids[0], &mut ());
+        slots.reactor.time_out_at(ids[0], Some(now));
+        let exit = slots.reactor.wait_for_exit(ids[0], &mut ()).unwrap();
         assert!(exit.timed_out);
         assert_eq!(exit.sent, [nix::sys::signal::SIGTERM, nix::sys::signal::SIGKILL]);
         assert!(!slots.reactor.sweep(ids[0], &mut ()));
         fs::write(folder.join("go"), "").unwrap();
-        assert!(slots.reactor.attend(ids[1], &mut ()).status.unwrap().success());
+        assert_eq!(slots.code(ids[1]), Some(0));
         assert_eq!(slots.output(ids[1]), "undisturbed\n");
     }
 
@@ -199,7 +212,7 @@ mod linux {
         for (slot, name) in ids.iter().zip(["a", "b", "c"]) {
             slots.sh(*slot, &family(name, "sleep 999"), folder);
         }
-        slots.reactor.attend(ids[0], &mut ());
+        slots.code(ids[0]);
     }
 
     fn in_path(folder: &Path) {
@@ -208,24 +221,115 @@ mod linux {
         fs::write(&file, "#!/bin/sh\necho found\n").unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
         let (mut slots, ids) = Slots::new(1, Options::default());
-        let sinks = Sinks { stdout: Sink::Keep, ..Sinks::default() };
-        let ends = slots.reactor.streams(ids[0]).open(&slots.rules, sinks, true).unwrap();
-        let command = Command::new(&["own-command".into()], &[]);
-        slots.reactor.start(ids[0], &command, &[], &ends).unwrap();
-        drop(ends);
-        slots.reactor.attend(ids[0], &mut ());
+        slots.start(ids[0], &["own-command"], folder);
+        assert_eq!(slots.code(ids[0]), Some(0));
         assert_eq!(slots.output(ids[0]), "found\n");
     }
 
     fn not_found(folder: &Path) {
         let (mut slots, ids) = Slots::new(1, Options::default());
-        let ends =
-            slots.reactor.streams(ids[0]).open(&slots.rules, Sinks::default(), true).unwrap();
-        let command = Command::new(&["no-such-command".into()], &[]);
-        let started = slots.reactor.start(ids[0], &command, &[], &ends);
-        assert_eq!(started, Err(nix::errno::Errno::ENOENT));
+        slots.start(ids[0], &["no-such-command"], folder);
+        let started = slots.reactor.wait_for_exit(ids[0], &mut ());
+        assert_eq!(started.unwrap_err(), nix::errno::Errno::ENOENT);
+        assert!(!slots.reactor.sweep(ids[0], &mut ()), "nothing was started");
         slots.sh(ids[0], "echo here", folder);
-        slots.reactor.attend(ids[0], &mut ());
+        assert_eq!(slots.code(ids[0]), Some(0));
         assert_eq!(slots.output(ids[0]), "here\n");
+    }
+
+    fn disowned(folder: &Path) {
+        let (mut slots, ids) = Slots::new(1, Options::default());
+        let daemon = "sleep 999 & echo $! >> $FOLDER/daemon; echo $PPID";
+        slots.sh(ids[0], daemon, folder);
+        assert_eq!(slots.code(ids[0]), Some(0));
+        let first_guard = slots.output(ids[0]);
+        slots.reactor.disown(ids[0]);
+        // The next command fails, and what it left behind is ended; the daemon is not.
+        slots.sh(ids[0], &family("a", "echo $PPID; exit 3"), folder);
+        assert_eq!(slots.code(ids[0]), Some(3));
+        assert_ne!(slots.output(ids[0]), first_guard);
+        assert!(!slots.reactor.sweep(ids[0], &mut ()));
+        assert_eq!(running(&folder.join("a")), [""; 0]);
+        // A daemon that nobody disowns ends with this process, and one that somebody does goes on.
+        slots.sh(ids[0], daemon, folder);
+        assert_eq!(slots.code(ids[0]), Some(0));
+        let both = running(&folder.join("daemon"));
+        assert_eq!(both.len(), 2);
+        drop(slots);
+        wait_until(|| running(&folder.join("daemon")) == both[..1]);
+        kill(&both[0]);
+    }
+
+    fn kill(number: &str) {
+        let pid = nix::unistd::Pid::from_raw(number.trim().parse().unwrap());
+        nix::sys::signal::kill(pid, nix::sys::signal::SIGKILL).unwrap();
+    }
+
+    fn a_killed_guard(folder: &Path) {
+        let (mut slots, ids) = Slots::new(1, Options::default());
+        let script = "echo $PPID > $FOLDER/guard; until [ -e $FOLDER/over ]; do sleep .01; done";
+        slots.sh(ids[0], script, folder);
+        while slots.reactor.started(ids[0]).is_none() {
+            slots.reactor.turn(None, &mut ());
+        }
+        let guard = || fs::read_to_string(folder.join("guard")).unwrap_or_default();
+        wait_until(|| guard().ends_with('\n'));
+        kill(&guard());
+        let exit = slots.reactor.wait_for_exit(ids[0], &mut ()).unwrap();
+        use std::os::unix::process::ExitStatusExt;
+        assert_eq!(exit.status.unwrap().signal(), Some(9), "nobody knows what became of it");
+        fs::write(folder.join("over"), "").unwrap();
+        slots.sh(ids[0], "echo again", folder);
+        assert_eq!(slots.code(ids[0]), Some(0));
+        assert_eq!(slots.output(ids[0]), "again\n");
+    }
+
+    fn three_loops(folder: &Path) {
+        let (Slots { mut reactor, .. }, ids) = Slots::new(3, Options::default());
+        // Each succeeds at another attempt, and the last one never does. The first attempts wait for
+        // each other.
+        let script = "echo $REDIAL_ATTEMPT/$REDIAL_ATTEMPTS >> $FOLDER/$NAME.log
+            until [ $(ls $FOLDER/*.log | wc -l) = 3 ]; do sleep .01; done
+            test $REDIAL_ATTEMPT = $SUCCEEDS_AT";
+        let task = |name: &str, succeeds_at: &str| Task {
+            command: Command::new(&["sh".into(), "-c".into(), script.into()], &[]),
+            variables: vec![
+                ("FOLDER", folder.into()),
+                ("NAME", name.into()),
+                ("SUCCEEDS_AT", succeeds_at.into()),
+            ],
+            stdin: Stdin::Null,
+            sinks: Sinks::default(),
+            policy: Backoff::constant(Duration::from_millis(1)).attempts(3),
+            limits: Limits::new(),
+            timeout: None,
+            rules: Rules::default(),
+            seed: 0,
+            is_poll: false,
+            measures_times: false,
+        };
+        let tasks = [task("a", "1"), task("b", "2"), task("c", "never")];
+        let mut loops: Vec<_> = (tasks.iter().zip(&ids))
+            .map(|(task, id)| AttemptLoop::new(task, &reactor, *id, SharedGate::default()))
+            .collect();
+        let mut ends = [None, None, None];
+        while ends.contains(&None) {
+            let mut wake = None;
+            for (attempts, end) in loops.iter_mut().zip(&mut ends).filter(|(_, end)| end.is_none())
+            {
+                match attempts.advance(&mut reactor, &mut ()) {
+                    Turn::Over(End::Succeeded) => *end = Some("success"),
+                    Turn::Over(other) => *end = other.reason(),
+                    Turn::Wait(until) => wake = [wake, until].into_iter().flatten().min(),
+                }
+            }
+            if ends.contains(&None) {
+                reactor.turn(wake, &mut ());
+            }
+        }
+        assert_eq!(ends, [Some("success"), Some("success"), Some("attempts-spent")]);
+        for (name, log) in [("a", "1/3\n"), ("b", "1/3\n2/3\n"), ("c", "1/3\n2/3\n3/3\n")] {
+            assert_eq!(fs::read_to_string(folder.join(format!("{name}.log"))).unwrap(), log);
+        }
     }
 }

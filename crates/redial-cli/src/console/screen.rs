@@ -5,7 +5,7 @@ use std::time::Duration;
 use redial_policy::Stream;
 
 use crate::text::{clip, columns};
-use redial_process::Outlet;
+use redial_process::Output;
 
 /// What to do without: most terminals are wider.
 const USUAL: usize = 80;
@@ -26,7 +26,7 @@ const CUT: &str = "\x1b[?7l";
 const BREAK: &str = "\x1b[?7h";
 
 pub(crate) struct Screen {
-    outlet: Option<Outlet>,
+    output: Option<Output>,
     /// A line got stuck: the next ones are not waited for.
     stuck: bool,
     /// It is a terminal that knows how to erase.
@@ -40,7 +40,7 @@ impl Screen {
     pub(crate) fn new() -> Self {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
         let erases = rustix::termios::isatty(rustix::stdio::stderr()) && !dumb;
-        Self { outlet: None, stuck: false, erases, drawn: 0 }
+        Self { output: None, stuck: false, erases, drawn: 0 }
     }
 
     pub(crate) fn erases(&self) -> bool {
@@ -110,9 +110,9 @@ impl Screen {
 
     /// In one write. Where that fails there is nobody left to tell.
     fn write(&mut self, text: &str) {
-        let outlet = self.outlet.get_or_insert_with(|| Outlet::open(Stream::Stderr));
+        let output = self.output.get_or_insert_with(|| Output::open(Stream::Stderr));
         let patience = if self.stuck { Duration::ZERO } else { PATIENCE };
-        self.stuck = outlet.write_within(text.as_bytes(), patience).is_err();
+        self.stuck = output.write_within(text.as_bytes(), patience).is_err();
     }
 
     /// To the start of the line that is drawn over, or of a new one: as many spaces as a row has end

@@ -7,11 +7,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use redial_policy::Stream;
-use redial_process::signals::{self, short_name};
-use redial_process::{Clock, Observer, Outlet};
+use redial_process::{Clock, Output};
 
 use crate::environment::NamedFile;
-use crate::events::{Event, Line, Sender, Signalled, VERSION};
+use crate::events::{Event, Line, VERSION};
 use crate::verb::report::Collector;
 
 pub(super) struct Log {
@@ -34,7 +33,7 @@ struct Sink {
 }
 
 enum Destination {
-    Stdout(Outlet),
+    Stdout(Output),
     File(File),
 }
 
@@ -82,26 +81,11 @@ impl Log {
     }
 }
 
-impl Observer for Log {
-    fn signalled(&mut self, clock: &Clock, signalled: redial_process::Signalled) {
-        self.event(clock, || {
-            Event::Signalled(Signalled {
-                signal: short_name(signalled.signal).to_owned(),
-                from: match signalled.from {
-                    signals::Sender::Terminal => Sender::Terminal,
-                    signals::Sender::Process => Sender::Process,
-                },
-                forwarded: signalled.forwarded,
-            })
-        });
-    }
-}
-
 impl Sink {
     fn open(NamedFile { by, path }: &NamedFile) -> Result<Self, String> {
         let name = path.display().to_string();
         let to = match path.to_str() {
-            Some("-") => Destination::Stdout(Outlet::open(Stream::Stdout)),
+            Some("-") => Destination::Stdout(Output::open(Stream::Stdout)),
             _ => Destination::File(
                 open(path).map_err(|reason| format!("{by}: cannot write to {name}: {reason}"))?,
             ),
@@ -121,10 +105,10 @@ impl Sink {
         }
         bytes.push(b'\n');
         let written = match &mut self.to {
-            Destination::Stdout(outlet) => {
+            Destination::Stdout(output) => {
                 let patience =
                     if self.trouble.is_some() || self.told { Duration::ZERO } else { PATIENCE };
-                outlet.write_within(&bytes, patience).map(|()| bytes.len()).map_err(io::Error::from)
+                output.write_within(&bytes, patience).map(|()| bytes.len()).map_err(io::Error::from)
             }
             Destination::File(file) => file.write(&bytes),
         };
