@@ -13,7 +13,7 @@ use crate::attempt::{Attempt, AttemptFuture, Informed, Operation, Plain};
 use crate::clock::{Clock, DefaultClock, MaybeClock};
 use crate::guard::{Fails, Guard, Guardable, Guarded};
 use crate::options::{Bounds, Judge, MaybeBreaker, Options};
-use crate::outcome::{Answer, Failure, Ledger, Told, Value};
+use crate::outcome::{Answer, Failure, Forget, Ledger, Told, Value};
 use crate::retry::{Mode, Retried, Retry};
 use crate::testing::switch::is_skipped;
 
@@ -55,8 +55,12 @@ where
     Op: FnMut() -> Fut,
     Fut: Future<Output = Result<T, E>>,
 {
-    let mode = Async { operation: Plain(operation), types: PhantomData };
-    Retry::of(mode, Options::new(policy, DefaultClock::default()))
+    // Written out: a policy by value is large, and each function that it passes through may copy it.
+    Retry {
+        mode: Async { operation: Plain(operation), types: PhantomData },
+        options: Options::new(policy, DefaultClock::default()),
+        state: State { step: Step::Start, ledger: Forget },
+    }
 }
 
 /// [`retry`] for an operation that wants to know which [`Attempt`] it is: its number, and how much

@@ -29,6 +29,7 @@
 //! | you have | you call |
 //! |---|---|
 //! | an async operation | [`retry`] |
+//! | an async operation that wants to know its attempt and the time left | [`retry_with`] |
 //! | an async operation that mutates state | [`tries`], and keep the loop |
 //! | a blocking operation | [`blocking::retry`], or [`blocking::call`] with options |
 //! | a tower service | `tower::RetryLayer` (feature `tower`) |
@@ -43,6 +44,8 @@
 //!   [`wait_budget`], [`budget`].
 //! - You get the operation's own last error, unchanged, and [`outcome`] tells why it stopped.
 //! - The same [`seed`] gives the same delays everywhere; without one, no two calls share them.
+//! - An attempt that hangs is ended by [`timeout`](Retry::timeout), and by nothing else: `within` decides
+//!   whether another attempt may start.
 //! - Dropping the future cancels the call cleanly at any point.
 //! - A call that succeeds at once draws no random number and allocates nothing, and reads the clock
 //!   only if it has a deadline, a budget, or an outcome to report (`tries` reads it once in any

@@ -31,7 +31,7 @@ pub struct Options<
 }
 
 impl<P, K> Options<P, RetryErrors, Unbounded, Open, K> {
-    #[inline]
+    #[inline(always)]
     pub(crate) const fn new(policy: P, clock: K) -> Self {
         Self {
             call: Call::new(policy, Time::ZERO),
