@@ -9,8 +9,8 @@ use crate::subject::Call;
 pub(crate) const USAGE: &str = "\
 Usage: redial-bench [--only TABLE] [--peers all|none] [--redial PATH] [--json] [--check]
 
-  --only TABLE   one table alone: calls, simulate, plan, check, many, run, installed, streams or
-                 patterns
+  --only TABLE   one table alone: calls, everyday, builds, simulate, plan, check, many, run,
+                 installed, streams or patterns
   --peers none   only a bare call, a hand-written loop and redial
   --redial PATH  the program redial; without this it is built first
   --json         for machines
@@ -43,6 +43,8 @@ pub(crate) enum Arguments {
 #[derive(Clone, Copy)]
 pub(crate) enum Which {
     Calls,
+    Everyday,
+    Builds,
     Simulate,
     Plan,
     Check,
@@ -61,6 +63,8 @@ impl Which {
     /// In the order in which they are printed.
     pub(crate) const ALL: &[Self] = &[
         Self::Calls,
+        Self::Everyday,
+        Self::Builds,
         Self::Simulate,
         Self::Plan,
         Self::Check,
@@ -75,9 +79,36 @@ impl Which {
         Self::Patterns,
     ];
 
+    /// What stands above it.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Calls => "Calls, fat LTO and one codegen unit:",
+            Self::Everyday => "The same as people write it, and what they share:",
+            Self::Builds => "What it takes to build:",
+            Self::Simulate => "The simulator:",
+            Self::Plan => {
+                "The program `redial`, as `scripts/static` builds it; each command is a process of its own:"
+            }
+            Self::Check => "`redial check`:",
+            Self::Many => "Many policies in one file:",
+            #[cfg(unix)]
+            Self::Run => {
+                "`redial run`, beside coreutils' `timeout`, as `scripts/static` builds it:"
+            }
+            #[cfg(unix)]
+            Self::Installed => "As `cargo install` builds it:",
+            #[cfg(unix)]
+            Self::Streams => "What passes through `redial run`:",
+            #[cfg(unix)]
+            Self::Patterns => "And what it looks for in it:",
+        }
+    }
+
     const fn name(self) -> &'static str {
         match self {
             Self::Calls => "calls",
+            Self::Everyday => "everyday",
+            Self::Builds => "builds",
             Self::Simulate => "simulate",
             Self::Plan => "plan",
             Self::Check => "check",

@@ -2,8 +2,11 @@
 //! under callgrind.
 
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
+use crate::program;
 use crate::program::process::{self, Process};
 use crate::row::Cell;
 use crate::subject::{Call, Subject};
@@ -14,7 +17,19 @@ const MANY: u64 = 11_000;
 /// What is left when everything but the calls themselves is taken off: two runs of different
 /// length, and the difference by call.
 pub(crate) fn instructions(subject: &Subject, call: Call) -> Cell {
-    match (calls(subject, call, FEW), calls(subject, call, MANY)) {
+    let program = std::env::current_exe().map_err(|_| "where is this program?");
+    instructions_of(program, subject, call)
+}
+
+/// The same of this program as it is built without LTO.
+pub(crate) fn unlinked_instructions(subject: &Subject, call: Call) -> Cell {
+    static UNLINKED: LazyLock<Result<PathBuf, &'static str>> = LazyLock::new(program::unlinked);
+    instructions_of(UNLINKED.clone(), subject, call)
+}
+
+fn instructions_of(program: Result<PathBuf, &'static str>, subject: &Subject, call: Call) -> Cell {
+    let calls = |times| program.clone().and_then(|program| calls(program, subject, call, times));
+    match (calls(FEW), calls(MANY)) {
         (Ok(few), Ok(many)) => Cell::Number(per_call(few, many)),
         (Err(reason), _) | (_, Err(reason)) => Cell::Unmeasured(reason),
     }
@@ -26,8 +41,7 @@ fn per_call(few: u64, many: u64) -> f64 {
     (per_call * 10.0).round() / 10.0
 }
 
-fn calls(subject: &Subject, call: Call, times: u64) -> Result<u64, &'static str> {
-    let program = std::env::current_exe().map_err(|_| "where is this program?")?;
+fn calls(program: PathBuf, subject: &Subject, call: Call, times: u64) -> Result<u64, &'static str> {
     let times = times.to_string();
     let arguments = ["--case", subject.name, call.name(), "--times", &times];
     collected(&Process::new(program, &arguments))

@@ -51,8 +51,18 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Arguments::Table { peers, only, redial, json, check }) => {
-            let tables = tables(peers, only, redial);
-            print_tables(&tables, json, check)
+            let which = match only {
+                Some(which) => vec![which],
+                // Nobody is held to what it takes to build.
+                None if check => Which::ALL
+                    .iter()
+                    .copied()
+                    .filter(|which| !matches!(which, Which::Builds))
+                    .collect(),
+                None => Which::ALL.to_vec(),
+            };
+            let tables = tables(peers, &which, redial);
+            print_tables(&which, &tables, json, check)
         }
         Ok(Arguments::Case { subject, call, times }) => run_case(&subject, call, times),
         Ok(Arguments::Crowd(crowd)) => match crowd.run() {
@@ -66,17 +76,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn tables(peers: bool, only: Option<Which>, redial: Option<PathBuf>) -> Vec<Table> {
-    let all = match only {
-        Some(which) => vec![which],
-        None => Which::ALL.to_vec(),
-    };
+fn tables(peers: bool, which: &[Which], redial: Option<PathBuf>) -> Vec<Table> {
     // It takes a while to build, and not every table is about it.
     #[cfg(unix)]
     let installed = LazyCell::new(|| Program::installed(redial.clone()));
     let program = LazyCell::new(|| Program::find(redial.clone()));
     let table = |which| match which {
         Which::Calls => measure::calls(&cases::subjects(peers)),
+        Which::Everyday => measure::everyday(&cases::subjects(peers)),
+        Which::Builds => measure::builds(&cases::subjects(peers)),
         Which::Simulate => simulate::table(),
         Which::Plan => program::plan::table(&program),
         Which::Check => program::check::table(&program),
@@ -90,14 +98,17 @@ fn tables(peers: bool, only: Option<Which>, redial: Option<PathBuf>) -> Vec<Tabl
         #[cfg(unix)]
         Which::Patterns => program::patterns::table(&program),
     };
-    all.into_iter().map(table).collect()
+    which.iter().copied().map(table).collect()
 }
 
-fn print_tables(tables: &[Table], json: bool, check: bool) -> ExitCode {
+fn print_tables(which: &[Which], tables: &[Table], json: bool, check: bool) -> ExitCode {
     if json {
         print!("{}", json::render(tables));
     } else {
-        let tables: Vec<String> = tables.iter().map(table::render).collect();
+        let titled = which.iter().zip(tables);
+        let tables: Vec<String> = titled
+            .map(|(which, table)| format!("{}\n\n{}", which.title(), table::render(table)))
+            .collect();
         print!("{}", tables.join("\n"));
     }
     if !check {

@@ -3,7 +3,7 @@
 use crate::callgrind;
 use crate::memory;
 use crate::packages;
-use crate::row::{Cell, Met, Reading, Row, Target, rows};
+use crate::row::{Cell, Met, Reading, Row, Target, everyday as everyday_rows, rows};
 use crate::subject::Subject;
 use crate::unit::Unit;
 use crate::wall;
@@ -26,14 +26,31 @@ pub(crate) struct Measured {
 
 /// The table of calls.
 pub(crate) fn calls(subjects: &[&Subject]) -> Table {
-    let rows = rows().into_iter().map(|Row { measure, reading, target }| {
+    table(subjects, rows(), footing())
+}
+
+/// What people write.
+pub(crate) fn everyday(subjects: &[&Subject]) -> Table {
+    let note =
+        "Without LTO: opt-level 3, 16 codegen units, as a release build is that sets nothing.";
+    table(subjects, everyday_rows(), note.into())
+}
+
+/// What it costs to build.
+pub(crate) fn builds(subjects: &[&Subject]) -> Table {
+    let note = "A package of its own with one call, built with cargo's release profile as it is.";
+    table(subjects, crate::row::builds(), note.into())
+}
+
+fn table(subjects: &[&Subject], rows: Vec<Row>, note: String) -> Table {
+    let rows = rows.into_iter().map(|Row { measure, reading, target }| {
         let cells = subjects.iter().map(|subject| read(reading, subject)).collect();
         Measured { measure, unit: reading.unit(), target, cells }
     });
     Table {
         rows: rows.collect(),
         columns: subjects.iter().map(|subject| subject.name).collect(),
-        notes: vec![footing()],
+        notes: vec![note],
     }
 }
 
@@ -52,6 +69,9 @@ fn read(reading: Reading, subject: &Subject) -> Cell {
         Reading::Instructions(call) => {
             subject.call(call).map(|_| callgrind::instructions(subject, call))
         }
+        Reading::UnlinkedInstructions(call) => {
+            subject.call(call).map(|_| callgrind::unlinked_instructions(subject, call))
+        }
         Reading::Nanoseconds(call) => {
             subject.call(call).map(|run| Cell::Number(wall::nanoseconds(run)))
         }
@@ -59,6 +79,8 @@ fn read(reading: Reading, subject: &Subject) -> Cell {
             subject.call(call).map(|run| Cell::Number(memory::allocations(run)))
         }
         Reading::Figure(figure) => subject.figure(figure).map(|tell| Cell::Number(tell())),
+        Reading::BuildTime => packages::build(subject.name).map(|built| built.cpu_time),
+        Reading::BinaryBytes => packages::build(subject.name).map(|built| built.bytes),
         Reading::Crates(features) => {
             subject.package.as_ref().map(|package| packages::crates_built(package, features))
         }
@@ -77,7 +99,8 @@ impl Measured {
 
     /// Whether a promise is held to: time differs from run to run.
     pub(crate) fn is_checked(&self) -> bool {
-        self.target.is_some() && !self.unit.is_time()
+        let held = !matches!(self.target, None | Some(Target::Goal(_)));
+        held && !self.unit.is_time()
     }
 
     /// A promise that is checked and not seen to be kept.

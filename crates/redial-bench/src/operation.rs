@@ -1,6 +1,8 @@
 //! What is retried: operations that the compiler cannot see through.
 
 use std::cell::Cell;
+use std::error::Error;
+use std::fmt;
 use std::future::Future;
 use std::hint::black_box;
 use std::marker::PhantomData;
@@ -10,7 +12,47 @@ use std::task::{Context, Poll};
 
 /// What an operation fails with. It carries something, as errors do.
 #[derive(Debug)]
-pub(crate) struct Failure(#[expect(dead_code, reason = "it is there to be carried")] u64);
+pub(crate) struct Failure(u64);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("it failed")
+    }
+}
+
+impl Error for Failure {}
+
+/// 32 bytes that the compiler knows nothing of: a result that does not travel in registers.
+#[derive(Debug)]
+pub(crate) struct LargeFailure(#[expect(dead_code, reason = "it is there to be carried")] [u64; 4]);
+
+impl fmt::Display for LargeFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("it failed")
+    }
+}
+
+impl Error for LargeFailure {}
+
+impl From<Failure> for LargeFailure {
+    fn from(failure: Failure) -> Self {
+        Self(black_box([failure.0, 2, 3, 4]))
+    }
+}
+
+/// Succeeds at once, and could fail with something large.
+#[inline(never)]
+pub(crate) fn succeed_or_large() -> Result<u64, LargeFailure> {
+    black_box(Ok(1))
+}
+
+/// Fails three times with something large, succeeds, …
+#[inline(never)]
+pub(crate) fn fail_large_three_times(calls: &Cell<u64>) -> Result<u64, LargeFailure> {
+    let call = calls.get() + 1;
+    calls.set(call);
+    if call & black_box(3) == 0 { Ok(call) } else { Err(LargeFailure([call; 4])) }
+}
 
 /// Succeeds at once.
 #[inline(never)]

@@ -78,6 +78,18 @@ fn build_with_cargo(target: &Path) -> Result<PathBuf, &'static str> {
     Ok(target.join("release").join(format!("redial{EXE_SUFFIX}")))
 }
 
+/// Builds this very program as people build who set nothing, with the same features.
+pub(crate) fn unlinked() -> Result<PathBuf, &'static str> {
+    let target = target()?;
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--profile", "users", "-p", "redial-bench"]);
+    if !cfg!(feature = "peers") {
+        cargo.arg("--no-default-features");
+    }
+    built(cargo, &target)?;
+    Ok(target.join("users").join(format!("redial-bench{EXE_SUFFIX}")))
+}
+
 fn target() -> Result<PathBuf, &'static str> {
     let own = env::current_exe().map_err(|_| "where is this program?")?;
     own.ancestors().nth(2).map(PathBuf::from).ok_or("where is this program?")

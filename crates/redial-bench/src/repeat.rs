@@ -26,11 +26,17 @@ pub(crate) fn awaited<F: Future>(times: u64, mut call: impl FnMut() -> F) {
 /// `times` delays, ten from each series.
 #[inline]
 pub(crate) fn first_ten<T, N: FnMut() -> T>(times: u64, series: impl Fn() -> N) {
+    first(10, times, series);
+}
+
+/// `times` delays, so many from each series.
+#[inline]
+pub(crate) fn first<T, N: FnMut() -> T>(count: u64, times: u64, series: impl Fn() -> N) {
     // Opaque, or else the compiler works out delay 0 to 9 by itself.
-    let ten = black_box(10);
-    for _ in 0..times / ten {
+    let count = black_box(count);
+    for _ in 0..times / count {
         let mut next = series();
-        blocking(ten, &mut next);
+        blocking(count, &mut next);
     }
 }
 

@@ -38,6 +38,24 @@ pub(crate) enum Call {
     /// Three failures without delay, then success.
     BlockingFailures,
     AsyncFailures,
+    // What people write. An error does not travel in registers, and words come from the generator
+    // that calls without a seed have.
+    /// An async call that succeeds at once, its policy by reference.
+    LargeAsync,
+    LargeAsyncByValue,
+    /// With a predicate that says which errors are worth another attempt.
+    LargeAsyncWhen,
+    /// With a timeout, a deadline, a classifier, a budget and a hook.
+    LargeAsyncOptions,
+    LargeBlocking,
+    LargeBlockingFailures,
+    ThreadDelayBy2,
+    /// By 1.1 from 100 ms to 60 s, which takes 68 delays: the first sixty, and after the cap.
+    ThreadDelayBy1_1,
+    ThreadDelayBy1_1Steady,
+    /// A policy from settings that are known at run time.
+    Build,
+    Parse,
 }
 
 /// What a subject can tell about itself without being timed.
@@ -49,10 +67,22 @@ pub(crate) enum Figure {
     FutureBytes,
     /// Heap bytes of one task that is asleep in such a future.
     TaskBytes,
+    /// The same with a timeout, a deadline, a classifier, a budget and a hook.
+    OptionsFutureBytes,
+    OptionsTaskBytes,
+    /// A policy itself.
+    PolicyBytes,
+    /// Nanoseconds of a call that succeeds under a budget that is full and a breaker that is closed,
+    /// on one thread, and on two that share both.
+    SharedAlone,
+    SharedByTwo,
+    /// The same for a call that pays for a retry.
+    PaidAlone,
+    PaidByTwo,
 }
 
 impl Call {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 19] = [
         Self::AsyncSuccess,
         Self::BlockingSuccess,
         Self::DelayBy2,
@@ -61,6 +91,17 @@ impl Call {
         Self::DelayBy1_5Steady,
         Self::BlockingFailures,
         Self::AsyncFailures,
+        Self::LargeAsync,
+        Self::LargeAsyncByValue,
+        Self::LargeAsyncWhen,
+        Self::LargeAsyncOptions,
+        Self::LargeBlocking,
+        Self::LargeBlockingFailures,
+        Self::ThreadDelayBy2,
+        Self::ThreadDelayBy1_1,
+        Self::ThreadDelayBy1_1Steady,
+        Self::Build,
+        Self::Parse,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -73,6 +114,17 @@ impl Call {
             Self::DelayBy1_5Steady => "delay-by-1.5-steady",
             Self::BlockingFailures => "blocking-failures",
             Self::AsyncFailures => "async-failures",
+            Self::LargeAsync => "large-async",
+            Self::LargeAsyncByValue => "large-async-by-value",
+            Self::LargeAsyncWhen => "large-async-when",
+            Self::LargeAsyncOptions => "large-async-options",
+            Self::LargeBlocking => "large-blocking",
+            Self::LargeBlockingFailures => "large-blocking-failures",
+            Self::ThreadDelayBy2 => "thread-delay-by-2",
+            Self::ThreadDelayBy1_1 => "thread-delay-by-1.1",
+            Self::ThreadDelayBy1_1Steady => "thread-delay-by-1.1-steady",
+            Self::Build => "build",
+            Self::Parse => "parse",
         }
     }
 
@@ -87,6 +139,17 @@ impl Call {
             Self::DelayBy1_5Steady => "next delay by 1.5, steady state",
             Self::BlockingFailures => "blocking call, 3 failures without delay",
             Self::AsyncFailures => "async call, 3 failures without delay",
+            Self::LargeAsync => "async call, policy by reference",
+            Self::LargeAsyncByValue => "async call, policy by value",
+            Self::LargeAsyncWhen => "async call with `when`",
+            Self::LargeAsyncOptions => "async call with five options",
+            Self::LargeBlocking => "blocking call",
+            Self::LargeBlockingFailures => "blocking call, 3 failures without delay",
+            Self::ThreadDelayBy2 => "next delay by 2",
+            Self::ThreadDelayBy1_1 => "next delay by 1.1, first sixty",
+            Self::ThreadDelayBy1_1Steady => "next delay by 1.1, at its cap",
+            Self::Build => "policy built at run time",
+            Self::Parse => "policy parsed",
         }
     }
 

@@ -84,6 +84,7 @@ fn target_text(target: Target, unit: Unit) -> String {
     match target {
         Target::AtMost(most) => format!("≤ {}", unit.text(most)),
         Target::AtLeast(least) => format!("≥ {}", unit.text(least)),
+        Target::Goal(most) => format!("goal ≤ {}", unit.text(most)),
     }
 }
 

@@ -3,6 +3,8 @@
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Instructions,
+    /// Of the build without LTO.
+    UnlinkedInstructions,
     Nanoseconds,
     /// Nanoseconds on a processor.
     CpuTime,
@@ -49,6 +51,7 @@ impl Unit {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Instructions => "instructions",
+            Self::UnlinkedInstructions => "without LTO",
             Self::Nanoseconds => "time",
             Self::CpuTime => "CPU time",
             Self::TimeRatio => "× time",
@@ -100,8 +103,12 @@ impl Unit {
             Self::Memory | Self::PrivateMemory | Self::Size => bytes_text(number),
             Self::Throughput | Self::EventRate => format!("{:.1}", number / 1e6),
             Self::InstructionsPerByte => format!("{number:.1}"),
-            Self::Instructions if number >= 1e4 => grouped(number as u64),
-            Self::Instructions | Self::Allocations => format!("{number}"),
+            Self::Instructions | Self::UnlinkedInstructions if number >= 1e4 => {
+                grouped(number as u64)
+            }
+            Self::Instructions | Self::UnlinkedInstructions | Self::Allocations => {
+                format!("{number}")
+            }
             _ => format!("{number:.0}"),
         }
     }

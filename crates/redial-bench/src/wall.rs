@@ -1,5 +1,8 @@
 //! Wall time: printed beside the instructions, never checked.
 
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::subject::Loop;
@@ -22,4 +25,28 @@ fn timed(run: Loop, times: u64) -> Duration {
     let start = Instant::now();
     run(times);
     start.elapsed()
+}
+
+/// Nanoseconds for each call on so many threads at once: the least over several runs of what the
+/// slowest thread takes. A call is told a time that goes on.
+pub(crate) fn on_threads<T>(threads: usize, call: impl Fn(u64) -> T + Sync) -> f64 {
+    const CALLS: u64 = 200_000;
+    let begin = Barrier::new(threads);
+    let run = || {
+        begin.wait();
+        let start = Instant::now();
+        for time in 0..CALLS {
+            black_box(call(black_box(time * 50)));
+        }
+        start.elapsed()
+    };
+    let slowest = || {
+        thread::scope(|scope| {
+            let running: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
+            let times = running.into_iter().map(|thread| thread.join().unwrap_or_default());
+            times.max().unwrap_or_default()
+        })
+    };
+    let least = (0..RUNS).map(|_| slowest()).min().unwrap_or_default();
+    least.as_nanos() as f64 / CALLS as f64
 }

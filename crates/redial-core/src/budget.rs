@@ -302,8 +302,14 @@ impl Budget {
     /// ```
     #[must_use = "a retry that was not paid for must not happen"]
     pub fn withdraw(&self, now: Time) -> bool {
-        self.pay_floor(now);
-        self.change(|tokens| tokens.checked_sub(self.settings.cost))
+        let owed = self.claim_floor(now);
+        let capacity = self.settings.capacity;
+        let filled = |tokens: u64| tokens.saturating_add(owed).min(capacity);
+        let paid = self.change(|tokens| filled(tokens).checked_sub(self.settings.cost));
+        if !paid && owed > 0 {
+            self.add(owed);
+        }
+        paid
     }
 
     /// Gives the cost of one retry back: it was paid for, and did not happen.
@@ -344,17 +350,16 @@ impl Budget {
         BudgetSnapshot { tokens: self.tokens(), paid_until }
     }
 
-    /// Pays out the floor since it was last paid. Whoever moves the mark forward pays, so no
-    /// moment is paid for twice; a caller whose clock is behind the mark pays nothing.
-    fn pay_floor(&self, now: Time) {
+    /// What the floor comes to since it was last paid, for the caller to put in. Whoever moves the
+    /// mark forward gets it, so no moment is paid for twice; a caller whose clock is behind the mark
+    /// gets nothing.
+    fn claim_floor(&self, now: Time) -> u64 {
         let now = now.as_nanos();
         let floor = self.floor_by(now);
         let moved = self.paid_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |until| {
             (now > until && floor > self.floor_by(until)).then_some(now)
         });
-        if let Ok(until) = moved {
-            self.add(saturate(floor - self.floor_by(until)));
-        }
+        moved.map_or(0, |until| saturate(floor - self.floor_by(until)))
     }
 
     /// What the floor comes to by a time, counted from the origin of the clock: ⌊time · floor⌋. A

@@ -20,6 +20,7 @@ thread_local! {
 }
 
 impl Random for ThreadRandom {
+    #[inline]
     fn word(&mut self) -> u64 {
         GENERATOR.with(|cell| {
             let mut generator = cell.take().unwrap_or_else(seeded);

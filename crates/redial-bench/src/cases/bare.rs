@@ -4,7 +4,10 @@ use std::cell::Cell;
 
 use crate::cases::HOUR;
 use crate::memory::per_sleeping_task;
-use crate::operation::{Failing, FailingThrice, Failure, Succeeding, fail_three_times, succeed};
+use crate::operation::{
+    Failing, FailingThrice, Failure, LargeFailure, Succeeding, fail_large_three_times,
+    fail_three_times, succeed, succeed_or_large,
+};
 use crate::repeat;
 use crate::subject::{Call, Figure, Subject};
 use crate::yields::yields;
@@ -17,6 +20,9 @@ pub(crate) const BARE: Subject = Subject {
         (Call::BlockingSuccess, blocking_success),
         (Call::BlockingFailures, blocking_failures),
         (Call::AsyncFailures, async_failures),
+        (Call::LargeAsync, large_async),
+        (Call::LargeBlocking, large_blocking),
+        (Call::LargeBlockingFailures, large_blocking_failures),
     ],
     figures: &[(Figure::Yields, yields_made), (Figure::TaskBytes, task_bytes)],
 };
@@ -53,4 +59,17 @@ fn task_bytes() -> f64 {
         let _ = Failing::<Failure>::new().await;
         tokio::time::sleep(HOUR).await;
     })
+}
+
+fn large_async(times: u64) {
+    repeat::awaited(times, Succeeding::<LargeFailure>::new);
+}
+
+fn large_blocking(times: u64) {
+    repeat::blocking(times, succeed_or_large);
+}
+
+fn large_blocking_failures(times: u64) {
+    let calls = Cell::new(0);
+    repeat::blocking(times, || while fail_large_three_times(&calls).is_err() {});
 }

@@ -4,13 +4,19 @@ use std::cell::Cell;
 use std::future::IntoFuture;
 use std::hint::black_box;
 
-use redial::{Backoff, Policy, SplitMix64, blocking, retry};
+use redial::{
+    Backoff, Breaker, Budget, Policy, SplitMix64, ThreadRandom, Time, Verdict, blocking, retry,
+};
 
 use crate::cases::{CAP, HOUR, INITIAL, RETRIES};
 use crate::memory::per_sleeping_task;
-use crate::operation::{Failing, FailingThrice, Failure, Succeeding, fail_three_times, succeed};
+use crate::operation::{
+    Failing, FailingThrice, Failure, LargeFailure, Succeeding, fail_large_three_times,
+    fail_three_times, succeed, succeed_or_large,
+};
 use crate::repeat;
 use crate::subject::{Call, Figure, Package, Subject};
+use crate::wall;
 use crate::yields::yields;
 
 pub(crate) const REDIAL: Subject = Subject {
@@ -25,11 +31,29 @@ pub(crate) const REDIAL: Subject = Subject {
         (Call::DelayBy1_5Steady, delay_by_1_5_steady),
         (Call::BlockingFailures, blocking_failures),
         (Call::AsyncFailures, async_failures),
+        (Call::LargeAsync, large_async),
+        (Call::LargeAsyncByValue, large_async_by_value),
+        (Call::LargeAsyncWhen, large_async_when),
+        (Call::LargeAsyncOptions, large_async_options),
+        (Call::LargeBlocking, large_blocking),
+        (Call::LargeBlockingFailures, large_blocking_failures),
+        (Call::ThreadDelayBy2, thread_delay_by_2),
+        (Call::ThreadDelayBy1_1, thread_delay_by_1_1),
+        (Call::ThreadDelayBy1_1Steady, thread_delay_by_1_1_steady),
+        (Call::Build, build),
+        (Call::Parse, parse),
     ],
     figures: &[
         (Figure::Yields, yields_made),
         (Figure::FutureBytes, future_bytes),
         (Figure::TaskBytes, task_bytes),
+        (Figure::OptionsFutureBytes, options_future_bytes),
+        (Figure::OptionsTaskBytes, options_task_bytes),
+        (Figure::PolicyBytes, || size_of::<Policy>() as f64),
+        (Figure::SharedAlone, || shared(1)),
+        (Figure::SharedByTwo, || shared(2)),
+        (Figure::PaidAlone, || paid(1)),
+        (Figure::PaidByTwo, || paid(2)),
     ],
 };
 
@@ -41,6 +65,9 @@ static IN_AN_HOUR: Policy =
     Backoff::exponential(HOUR).max(HOUR).full_jitter().attempts(RETRIES + 1);
 static DOUBLING: Policy = EXPONENTIAL.unlimited();
 static GROWING: Policy = EXPONENTIAL.factor(1.5).unlimited();
+static GROWING_SLOWLY: Policy = EXPONENTIAL.factor(1.1).unlimited();
+/// Never empty, however many tasks fail.
+static BUDGET: Budget = Budget::builder().capacity(1e6).build();
 
 fn async_success(times: u64) {
     let policy = black_box(&FETCH);
@@ -99,4 +126,113 @@ fn future_bytes() -> f64 {
 
 fn task_bytes() -> f64 {
     per_sleeping_task(|| async { retry(&IN_AN_HOUR, Failing::<Failure>::new).await })
+}
+
+fn large_async(times: u64) {
+    let policy = black_box(&FETCH);
+    repeat::awaited(times, || retry(policy, Succeeding::<LargeFailure>::new).into_future());
+}
+
+fn large_async_by_value(times: u64) {
+    let policy = black_box(FETCH);
+    repeat::awaited(times, || retry(policy, Succeeding::<LargeFailure>::new).into_future());
+}
+
+fn large_async_when(times: u64) {
+    let policy = black_box(&FETCH);
+    repeat::awaited(times, || {
+        retry(policy, Succeeding::<LargeFailure>::new).when(|_| black_box(true)).into_future()
+    });
+}
+
+/// All that a service sets.
+macro_rules! with_options {
+    ($policy:expr, $operation:expr) => {
+        retry($policy, $operation)
+            .classify(|_| black_box(Verdict::Retry))
+            .on_retry(|event| {
+                black_box(event.attempt);
+            })
+            .timeout(HOUR)
+            .within(HOUR * 2)
+            .budget(&BUDGET)
+    };
+}
+
+fn large_async_options(times: u64) {
+    let policy = black_box(&FETCH);
+    repeat::awaited(times, || with_options!(policy, Succeeding::<LargeFailure>::new).into_future());
+}
+
+fn large_blocking(times: u64) {
+    let policy = black_box(&FETCH);
+    repeat::blocking(times, || blocking::retry(policy, succeed_or_large));
+}
+
+fn large_blocking_failures(times: u64) {
+    let (policy, calls) = (black_box(&AT_ONCE), Cell::new(0));
+    repeat::blocking(times, || blocking::retry(policy, || fail_large_three_times(&calls)));
+}
+
+fn thread_delay_by_2(times: u64) {
+    let mut delays = black_box(&DOUBLING).delays(ThreadRandom);
+    repeat::blocking(times, || delays.next());
+}
+
+fn thread_delay_by_1_1(times: u64) {
+    let policy = black_box(&GROWING_SLOWLY);
+    repeat::first(60, times, || {
+        let mut delays = policy.delays(ThreadRandom);
+        move || delays.next()
+    });
+}
+
+fn thread_delay_by_1_1_steady(times: u64) {
+    let mut delays = black_box(&GROWING_SLOWLY).delays(ThreadRandom);
+    repeat::blocking(times, || delays.next());
+}
+
+fn build(times: u64) {
+    repeat::blocking(times, || {
+        Backoff::exponential(black_box(INITIAL))
+            .max(black_box(CAP))
+            .full_jitter()
+            .try_attempts(black_box(RETRIES + 1))
+    });
+}
+
+fn parse(times: u64) {
+    const CLAUSE: &str =
+        "retry: 3, delay: 100ms, backoff: exponential, max_delay: 60s, jitter: full";
+    repeat::blocking(times, || black_box(CLAUSE).parse::<Policy>().ok());
+}
+
+fn options_future_bytes() -> f64 {
+    let call = with_options!(&FETCH, Succeeding::<Failure>::new);
+    size_of_val(&call.into_future()) as f64
+}
+
+fn options_task_bytes() -> f64 {
+    per_sleeping_task(|| async { with_options!(&IN_AN_HOUR, Failing::<Failure>::new).await })
+}
+
+/// A call that succeeds: it deposits, is admitted, and reports.
+fn shared(threads: usize) -> f64 {
+    let (budget, breaker) = (Budget::new(), Breaker::new());
+    wall::on_threads(threads, |time| {
+        budget.deposit();
+        breaker.admit(|| Time::from_nanos(time)).map(redial::Permit::succeeded)
+    })
+}
+
+/// A call that pays for a retry, of which it deposits as much as it takes.
+fn paid(threads: usize) -> f64 {
+    let budget = Budget::builder().deposit(1.0).cost(1.0).build();
+    let breaker = Breaker::new();
+    wall::on_threads(threads, |time| {
+        let now = Time::from_nanos(time);
+        budget.deposit();
+        let paid = budget.withdraw(now);
+        (paid, breaker.admit(|| now).map(redial::Permit::succeeded))
+    })
 }

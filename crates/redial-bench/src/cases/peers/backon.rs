@@ -11,7 +11,10 @@ use backon::{
 
 use crate::cases::{CAP, HOUR, INITIAL, RETRIES};
 use crate::memory::per_sleeping_task;
-use crate::operation::{Failing, FailingThrice, Failure, Succeeding, fail_three_times, succeed};
+use crate::operation::{
+    Failing, FailingThrice, Failure, LargeFailure, Succeeding, fail_large_three_times,
+    fail_three_times, succeed, succeed_or_large,
+};
 use crate::repeat;
 use crate::subject::{Call, Figure, Package, Subject};
 use crate::yields::yields;
@@ -28,11 +31,22 @@ pub(crate) const BACKON: Subject = Subject {
         (Call::DelayBy1_5Steady, delay_by_1_5_steady),
         (Call::BlockingFailures, blocking_failures),
         (Call::AsyncFailures, async_failures),
+        // A policy is always by value.
+        (Call::LargeAsync, large_async),
+        (Call::LargeAsyncByValue, large_async),
+        (Call::LargeAsyncWhen, large_async_when),
+        (Call::LargeBlocking, large_blocking),
+        (Call::LargeBlockingFailures, large_blocking_failures),
+        (Call::ThreadDelayBy2, delay_by_2_steady),
+        (Call::ThreadDelayBy1_1, delay_by_1_1),
+        (Call::ThreadDelayBy1_1Steady, delay_by_1_1_steady),
+        (Call::Build, build),
     ],
     figures: &[
         (Figure::Yields, yields_made),
         (Figure::FutureBytes, future_bytes),
         (Figure::TaskBytes, task_bytes),
+        (Figure::PolicyBytes, || size_of::<ExponentialBuilder>() as f64),
     ],
 };
 
@@ -106,4 +120,49 @@ fn future_bytes() -> f64 {
 fn task_bytes() -> f64 {
     const IN_AN_HOUR: ExponentialBuilder = FETCH.with_min_delay(HOUR).with_max_delay(HOUR);
     per_sleeping_task(|| async { Retryable::retry(Failing::<Failure>::new, IN_AN_HOUR).await })
+}
+
+fn large_async(times: u64) {
+    let policy = black_box(FETCH);
+    repeat::awaited(times, || Retryable::retry(Succeeding::<LargeFailure>::new, policy));
+}
+
+fn large_async_when(times: u64) {
+    let policy = black_box(FETCH);
+    repeat::awaited(times, || {
+        Retryable::retry(Succeeding::<LargeFailure>::new, policy).when(|_| black_box(true))
+    });
+}
+
+fn large_blocking(times: u64) {
+    let policy = black_box(FETCH);
+    repeat::blocking(times, || BlockingRetryable::retry(succeed_or_large, policy).call());
+}
+
+fn large_blocking_failures(times: u64) {
+    let (policy, calls) = (black_box(AT_ONCE), Cell::new(0));
+    let operation = || fail_large_three_times(&calls);
+    repeat::blocking(times, || BlockingRetryable::retry(operation, policy).call());
+}
+
+fn delay_by_1_1(times: u64) {
+    repeat::first(60, times, || {
+        let mut series = series(1.1);
+        move || series.next()
+    });
+}
+
+fn delay_by_1_1_steady(times: u64) {
+    let mut series = series(1.1);
+    repeat::blocking(times, || series.next());
+}
+
+fn build(times: u64) {
+    repeat::blocking(times, || {
+        ExponentialBuilder::new()
+            .with_min_delay(black_box(INITIAL))
+            .with_max_delay(black_box(CAP))
+            .with_jitter()
+            .with_max_times(black_box(RETRIES as usize))
+    });
 }

@@ -9,7 +9,7 @@ use tokio_retry::strategy::{ExponentialBackoff, FixedInterval, jitter};
 
 use crate::cases::{CAP, HOUR, INITIAL, RETRIES};
 use crate::memory::per_sleeping_task;
-use crate::operation::{Failing, FailingThrice, Failure, Succeeding};
+use crate::operation::{Failing, FailingThrice, Failure, LargeFailure, Succeeding};
 use crate::repeat;
 use crate::subject::{Call, Figure, Package, Subject};
 use crate::yields::yields;
@@ -22,6 +22,8 @@ pub(crate) const TOKIO_RETRY: Subject = Subject {
         (Call::DelayBy2, delay_by_2),
         (Call::DelayBy2Steady, delay_by_2_steady),
         (Call::AsyncFailures, async_failures),
+        (Call::LargeAsync, large_async),
+        (Call::ThreadDelayBy2, delay_by_2_steady),
     ],
     figures: &[
         (Figure::Yields, yields_made),
@@ -82,4 +84,12 @@ fn task_bytes() -> f64 {
         let hours = ExponentialBackoff::from_millis(HOUR.as_millis() as u64).max_delay(HOUR);
         Retry::start(hours.map(jitter).take(RETRIES as usize), Failing::<Failure>::new).await
     })
+}
+
+fn large_async(times: u64) {
+    let policy = black_box(fetch());
+    repeat::awaited(times, || {
+        let delays = policy.clone().map(jitter).take(RETRIES as usize);
+        Retry::start(delays, Succeeding::<LargeFailure>::new)
+    });
 }

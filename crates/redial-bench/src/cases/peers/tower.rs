@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{Sleep, sleep};
 use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff};
+use tower::retry::budget::{Budget, TpsBudget};
 use tower::retry::{Policy, Retry};
 use tower::util::rng::HasherRng;
 use tower::{Service, service_fn};
@@ -16,6 +17,7 @@ use crate::memory::per_sleeping_task;
 use crate::operation::{Failing, FailingThrice, Failure, Succeeding};
 use crate::repeat::{self, runtime};
 use crate::subject::{Call, Figure, Package, Subject};
+use crate::wall;
 use crate::yields::yields;
 
 pub(crate) const TOWER: Subject = Subject {
@@ -31,6 +33,8 @@ pub(crate) const TOWER: Subject = Subject {
         (Figure::Yields, yields_made),
         (Figure::FutureBytes, future_bytes),
         (Figure::TaskBytes, task_bytes),
+        (Figure::PaidAlone, || paid(1)),
+        (Figure::PaidByTwo, || paid(2)),
     ],
 };
 
@@ -139,5 +143,14 @@ fn task_bytes() -> f64 {
     per_sleeping_task(|| async {
         let call = call(&mut service.clone());
         call.await
+    })
+}
+
+/// Its budget; it has no breaker.
+fn paid(threads: usize) -> f64 {
+    let budget = TpsBudget::new(Duration::from_secs(10), 10, 1.0);
+    wall::on_threads(threads, |_| {
+        budget.deposit();
+        budget.withdraw()
     })
 }
