@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`choosing`] | Which backoff, cap, jitter, count and deadline? What will this policy do? |
 //! | [`classification`] | Which errors are worth another attempt, and what comes back? |
-//! | [`configuration`] | How does a policy get into a configuration file, the environment or a flag? |
+//! | `configuration` (feature `serde`) | How does a policy get into a configuration file, the environment or a flag? |
 //! | [`budgets`] | How do retries not become the outage? |
 //! | [`testing`] | How do I test it without sleeping? |
 //! | [`runtimes`] | What about another runtime, no runtime, threads, or `no_std`? |
