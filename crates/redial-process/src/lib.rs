@@ -2,26 +2,51 @@
 //! signals, streams and timeouts.
 //!
 //! [`Reactor`] is the one place that waits. A [slot](SlotId) is where commands run one after the
-//! other; [`Streams`] are what passes through this process of their input and output; the rest is
-//! for whoever drives them: a [`Clock`], [`signals`], the file by which a command may [ask](Control)
-//! for something, and a budget or breaker that processes [share](shared).
+//! other, and [`AttemptLoop`] runs one of them under a policy: it starts attempts, judges them by
+//! rules, asks the engine what follows, waits, and ends what a failed attempt left behind. An
+//! [`Observer`] is told what happens.
 //!
 //! ```
+//! use std::time::Duration;
+//!
+//! use redial_core::{Backoff, Limits};
 //! use redial_policy::Rules;
-//! use redial_process::{Clock, Command, Options, Reactor, Sink, Sinks, Stdin, Streams};
+//! use redial_process::shared::SharedGate;
+//! use redial_process::{
+//!     Attempt, AttemptLoop, Clock, Command, End, Observer, Options, Progress, Reactor, Sinks, Stdin,
+//!     Streams, Task,
+//! };
 //!
-//! let rules = Rules::default();
+//! /// Counts the delays.
+//! struct Delays(u32);
+//!
+//! impl Observer for Delays {
+//!     fn waiting(&mut self, _: &Clock, _: &Progress, _: &Attempt, _: Duration, _: &mut Streams) {
+//!         self.0 += 1;
+//!     }
+//! }
+//!
+//! let third_time = ["sh", "-c", "test $REDIAL_ATTEMPT = 3"].map(Into::into);
+//! let task = Task {
+//!     command: Command::new(&third_time, &redial_process::VARIABLES),
+//!     variables: Vec::new(),
+//!     stdin: Stdin::Null,
+//!     sinks: Sinks::default(),
+//!     policy: Backoff::constant(Duration::from_millis(1)).attempts(5),
+//!     limits: Limits::new(),
+//!     timeout: Some(Duration::from_secs(60)),
+//!     rules: Rules::default(),
+//!     seed: 0,
+//!     is_poll: false,
+//!     measures_times: false,
+//! };
 //! let mut reactor = Reactor::new(Clock::start(), Options::default())?;
-//! let slot = reactor.only_slot(Streams::new(Stdin::Null, true, &rules));
-//! let sinks = Sinks { stdout: Sink::Keep, ..Sinks::default() };
-//!
-//! let stdio = reactor.streams(slot).open(&rules, sinks, true)?;
-//! let hello = Command::new(&["echo".into(), "hello".into()], &[]);
-//! reactor.start(slot, &hello, &[], stdio);
-//! let exit = reactor.wait_for_exit(slot, &mut ())?;
-//! assert!(exit.status.is_some_and(|status| status.success()));
-//! let kept = reactor.streams(slot).take_kept(redial_policy::Stream::Stdout).unwrap();
-//! assert_eq!(kept.length(), 6);
+//! let slot = reactor.only_slot(task.streams());
+//! let mut delays = Delays(0);
+//! let mut attempts = AttemptLoop::new(&task, &reactor, slot, SharedGate::default());
+//! let end = attempts.run(&mut reactor, &mut delays);
+//! assert!(matches!(end, End::Succeeded));
+//! assert_eq!((attempts.progress().attempts, delays.0), (3, 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -29,18 +54,18 @@
 //!
 //! - It waits by `poll(2)` and is woken: the end of a command is seen at once, and an idle reactor
 //!   takes no time.
-//! - A command that is cut gets a signal, then SIGKILL. [`Reactor::sweep`] ends what it left behind.
+//! - A command that times out gets a signal, then SIGKILL. [`Reactor::sweep`] ends what it left behind.
 //! - A signal to this process reaches the commands; Ctrl-C on a terminal lets them clean up; Ctrl-Z
 //!   stops them and this process together, and the clock with them.
 //! - No wait is for something that another process may never do: EOF of a pipe that a daemon
 //!   inherited, a reader that does not read, a process that ignores SIGTERM.
-//! - A KILL of this process leaves its commands running, unless their slot has a [`Guard`].
+//! - A KILL of this process leaves its commands running, unless their slot has a [guard](Reactor::guarded_slot).
 //!
 //! # What is Linux's alone
 //!
-//! Descendants are known completely on Linux, where this process or a [`Guard`] is their subreaper
+//! Descendants are known completely on Linux, where this process or a guard is their subreaper
 //! (`PR_SET_CHILD_SUBREAPER`): also those that called `setsid` or lost their parent. Elsewhere they
-//! are known as far as the process group of the command goes. [`Guard`]s, and so more than one slot,
+//! are known as far as the process group of the command goes. Guards, and so more than one slot,
 //! are Linux's alone. Nowhere are those known that another daemon was asked to start (`at`,
 //! `systemd-run`, `docker`), and a program of another user (setuid) cannot be signalled.
 //!
