@@ -3,7 +3,7 @@
 use clap::Args;
 use redial_sim::tune::Effort;
 
-use super::{Offered, PolicyFlags};
+use super::{Suggested, PolicyFlags};
 use crate::simulate::flags::ScenarioFlags;
 use crate::simulate::measure::Measure;
 use crate::simulate::scenario::ALL;
@@ -55,7 +55,7 @@ cannot be read. Ctrl-C prints what is known so far.",
 #[derive(Args, Debug)]
 #[command(after_help = help())]
 pub(crate) struct Simulate {
-    #[arg(value_name = "SCENARIO", help = names(), value_parser = Offered(scenarios), hide_possible_values = true, value_hint = clap::ValueHint::FilePath)]
+    #[arg(value_name = "SCENARIO", help = names(), value_parser = Suggested(scenarios), hide_possible_values = true, value_hint = clap::ValueHint::FilePath)]
     pub(crate) scenario: String,
     #[command(flatten)]
     pub(crate) policy: PolicyFlags,
@@ -91,7 +91,7 @@ What is searched is backoff, delay, factor, cap, jitter and attempts. What is co
                   was found by.")]
 pub(crate) struct Tune {
     /// contention; or a file with such a scenario
-    #[arg(value_name = "SCENARIO", value_parser = Offered(|| vec!["contention"]), hide_possible_values = true, value_hint = clap::ValueHint::FilePath)]
+    #[arg(value_name = "SCENARIO", value_parser = Suggested(|| vec!["contention"]), hide_possible_values = true, value_hint = clap::ValueHint::FilePath)]
     pub(crate) scenario: String,
     #[command(flatten)]
     pub(crate) policy: PolicyFlags,

@@ -636,7 +636,7 @@ fn the_help_of_until_offers_only_what_can_happen() {
     let help = redial(&["help", "until"]);
     let help = stdout(&help).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(!help.contains("90"), "{help}");
-    assert!(help.contains("run and until cut the one that runs"), "{help}");
+    assert!(help.contains("run and until stop the one in progress"), "{help}");
 }
 
 /// What the help shows is run too, with files of the names that it uses.

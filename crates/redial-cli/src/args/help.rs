@@ -1,0 +1,56 @@
+//! `redial help`, `redial man` and `redial completions`.
+
+use clap::Args;
+
+use super::{Suggested, rule_sets, verbs};
+
+fn topics() -> Vec<&'static str> {
+    [crate::verb::help::topics(), verbs()].concat()
+}
+
+/// `redial completions`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  redial completions bash > ~/.local/share/bash-completion/completions/redial
+  redial completions zsh > ~/.zfunc/_redial
+  redial completions fish > ~/.config/fish/completions/redial.fish")]
+pub(crate) struct Completions {
+    /// Shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// `redial man`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  redial man | man -l -
+  redial man plan > redial-plan.1")]
+pub(crate) struct Man {
+    /// Verb [default: the page of redial itself]
+    #[arg(value_name = "VERB", value_parser = Suggested(verbs), hide_possible_values = true)]
+    pub(crate) verb: Option<String>,
+}
+
+/// `redial help`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  redial help plan
+  redial help policy                the language, with examples
+  redial help rules                 conditions, and sets of them
+  redial help rules git > git.toml  a set as a file, to read or to extend
+  redial help budget                one retry budget for many processes; also breaker
+  redial help events                the lines that run --events writes
+  redial help exit-codes            of every verb
+  redial help environment           defaults for a CI job or a host
+  redial help schema > policies.schema.json")]
+pub(crate) struct Help {
+    /// Verb, or topic: policy, rules, schema, budget, breaker, events, exit-codes or environment
+    #[arg(value_name = "TOPIC", value_parser = Suggested(topics), hide_possible_values = true)]
+    pub(crate) topic: Option<String>,
+    /// After rules, the set to print; after shared, its subcommand
+    #[arg(value_name = "SET", value_parser = Suggested(rule_sets), hide_possible_values = true)]
+    pub(crate) set: Option<String>,
+}
