@@ -1,8 +1,5 @@
 //! The command line: the verbs, the flags of `run` and those that verbs share. Each other verb's flags are a
 //! file of `args/`.
-//!
-//! What `redial run` parses stands here in one piece, because the linker places it so: split into modules, it
-//! takes two more 64 KiB windows of the program's code when `run` starts.
 
 pub(crate) mod foreign;
 mod simulate;

@@ -1,8 +1,8 @@
-//! Defaults from the environment, for a CI job, a crontab or a host. Each variable stands in for a
-//! flag that was not given, and means what that flag means.
+//! Defaults from the environment, for a CI job, a crontab or a host. Each variable replaces a flag that was
+//! not given, and means the same.
 //!
-//! The command inherits them, and with it a `redial run` inside it. They share no name with what
-//! `redial run` tells its command (`REDIAL_ATTEMPT` and its like).
+//! The command inherits them, and so does a `redial run` inside it. Their names differ from the variables that
+//! `redial run` sets for its command, such as `REDIAL_ATTEMPT`.
 
 use std::ffi::OsString;
 
@@ -21,7 +21,7 @@ pub(crate) enum Base {
     File(String),
 }
 
-/// What the policy is where no flag names one, if the environment says so.
+/// The policy that the environment names, if any.
 pub(crate) fn base() -> Result<Option<Base>, Failure> {
     match (text(WITH)?, text(POLICY)?) {
         (Some(_), Some(_)) => Err(Failure::Message(format!(
@@ -33,7 +33,7 @@ pub(crate) fn base() -> Result<Option<Base>, Failure> {
     }
 }
 
-/// The sets of rules that hold where no flag names one.
+/// The sets of rules that the environment names.
 pub(crate) fn rules() -> Result<Vec<String>, Failure> {
     Ok(text(RULES)?.as_deref().map(between_commas).unwrap_or_default())
 }
@@ -43,12 +43,12 @@ pub(crate) fn between_commas(names: &str) -> Vec<String> {
     names.split(',').map(|name| name.trim().to_owned()).collect()
 }
 
-/// After a finding that was drawn at its place in a file: which variable named that file.
+/// Printed after a diagnostic: which variable named the file.
 pub(crate) fn note(variable: &str) {
     print_note(&format!("note: {variable} names this file\n"));
 }
 
-/// An empty value counts as unset, so that `REDIAL_WITH= redial run …` lifts the default.
+/// An empty value counts as unset, so that `REDIAL_WITH= redial run …` turns the default off.
 fn value(variable: &str) -> Option<OsString> {
     std::env::var_os(variable).filter(|value| !value.is_empty())
 }
@@ -73,7 +73,7 @@ mod file {
     /// The budget that every run shares.
     pub(crate) const BUDGET: &str = "REDIAL_BUDGET";
 
-    /// A file that a run uses, and who named it: a flag or a variable.
+    /// A file that a run uses, and the flag or variable that named it.
     #[derive(Clone, Debug)]
     pub(crate) struct NamedFile {
         pub(crate) by: &'static str,
@@ -81,7 +81,7 @@ mod file {
     }
 
     impl NamedFile {
-        /// What the flag names; without it, what the variable does.
+        /// From the flag, or else from the variable.
         pub(crate) fn of(
             flag: &'static str,
             path: Option<&Path>,

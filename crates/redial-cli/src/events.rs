@@ -93,6 +93,12 @@ pub(crate) enum Unlimited {
     Unlimited,
 }
 
+impl From<Option<u32>> for Attempts {
+    fn from(attempts: Option<u32>) -> Self {
+        attempts.map_or(Self::Unlimited(Unlimited::Unlimited), Self::Limited)
+    }
+}
+
 impl std::fmt::Display for Attempts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -130,7 +136,6 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     /// As it stands in the log.
-    #[cfg(unix)]
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Succeeded => "succeeded",
@@ -225,7 +230,6 @@ pub(crate) struct RunEnd {
 }
 
 #[cfg(test)]
-#[cfg(unix)]
 mod tests {
     use super::*;
 

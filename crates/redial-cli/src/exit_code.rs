@@ -60,15 +60,7 @@ mod tests {
 
     #[test]
     fn every_reason_of_the_engine_has_a_code_and_no_two_share_one() {
-        for stop in [
-            Stop::AttemptsSpent,
-            Stop::Rejected,
-            Stop::Deadline,
-            Stop::WaitBudget,
-            Stop::RetryAfterTooLong,
-            Stop::Budget,
-            Stop::BreakerOpen,
-        ] {
+        for stop in Stop::ALL {
             assert!(of_reason(stop.name()).is_some(), "{stop:?}");
         }
         let mut codes: Vec<_> = REASONS.iter().map(|(_, code)| *code).chain([FLAKY]).collect();

@@ -1,7 +1,9 @@
-//! What goes to standard output and standard error, and how the program ends.
+//! Printing, files that are replaced atomically, and why a verb fails.
 
 use std::io::{self, Write};
 use std::path::Path;
+
+use serde::Serialize;
 
 use crate::visible::visible;
 
@@ -38,7 +40,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Writes to standard output, without styles where it is no terminal.
+/// Writes to standard output; strips styles if it is no terminal.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(text.as_bytes())?;
@@ -46,18 +48,24 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes to standard error. Where that fails there is nobody left to tell.
+/// A document of `--json`, ending with a newline.
+pub(crate) fn json(document: &impl Serialize) -> String {
+    let text = serde_json::to_string_pretty(document);
+    text.expect("numbers and text under names that are text are always JSON") + "\n"
+}
+
+/// Writes to standard error. If that fails there is nobody left to tell.
 pub(crate) fn print_note(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
-/// One line on standard error that says what was wrong.
+/// One line on standard error: `error: …`.
 pub(crate) fn print_error(message: &str) {
     let red = anstyle::AnsiColor::Red.on_default().bold();
     print_note(&format!("{red}error{red:#}: {}\n", visible(message)));
 }
 
-/// Writes a result to a file, or to standard output for `-`. A file is there whole or not at all.
+/// Writes a result to a file, atomically, or to standard output for `-`.
 pub(crate) fn write_file(path: &str, text: &str) -> Result<(), Failure> {
     if path == "-" {
         return print(text);
@@ -66,8 +74,8 @@ pub(crate) fn write_file(path: &str, text: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::Message(format!("cannot write {path}: {error}")))
 }
 
-/// By way of a file beside it, so that whoever reads it meanwhile sees the old text or the new. What
-/// the file is stays: its permissions, its owner, a link to it or of it.
+/// Replaces a file by renaming a temporary one over it, so that readers see the old text or the new.
+/// Permissions, owner, symbolic and hard links are kept.
 pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     if is_written_in_place(path) {
         return std::fs::write(path, text);
@@ -76,13 +84,13 @@ pub(crate) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     let mut beside = file_beside(&target)?;
     beside.write_all(text.as_bytes())?;
     if let Ok(file) = std::fs::metadata(path) {
-        like(beside.path(), &file)?;
+        copy_owner_and_permissions(beside.path(), &file)?;
     }
     beside.persist(&target).map(drop).map_err(|error| error.error)
 }
 
-/// Whether [`replace_file`] would find a place to write to, as far as that can be told by trying: a
-/// read-only folder or file system is found out. Nothing is changed.
+/// Whether [`replace_file`] could write here, as far as trying tells: finds a read-only folder or file
+/// system. Nothing is changed.
 #[cfg(unix)]
 pub(crate) fn try_replace_file(path: &Path) -> io::Result<()> {
     if path.is_dir() {
@@ -98,10 +106,11 @@ pub(crate) fn try_replace_file(path: &Path) -> io::Result<()> {
     file_beside(&target).map(drop)
 }
 
-/// A pipe, a terminal, /dev/stdout; a file with several names; a link to where nothing is yet.
+/// Whether a rename would replace the wrong thing: a pipe, a terminal, /dev/stdout, a file with several
+/// hard links, a dangling symbolic link.
 fn is_written_in_place(path: &Path) -> bool {
     match std::fs::metadata(path) {
-        Ok(file) => !file.is_file() || names(&file) > 1,
+        Ok(file) => !file.is_file() || hard_links(&file) > 1,
         Err(_) => path.is_symlink(),
     }
 }
@@ -111,24 +120,24 @@ fn file_beside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
     builder.prefix(".redial-");
-    // As anybody makes a file: the umask has its say.
+    // As open(2) would create it: the umask applies.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(folder.unwrap_or(Path::new(".")))
 }
 
 #[cfg(unix)]
-fn names(file: &std::fs::Metadata) -> u64 {
+fn hard_links(file: &std::fs::Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(file)
 }
 
 #[cfg(not(unix))]
-fn names(_: &std::fs::Metadata) -> u64 {
+fn hard_links(_: &std::fs::Metadata) -> u64 {
     1
 }
 
-/// Gives a new file the owner and the permissions of an old one. Only root can give a file away.
-fn like(path: &Path, file: &std::fs::Metadata) -> io::Result<()> {
+/// From an old file to the new one. Only root can change the owner.
+fn copy_owner_and_permissions(path: &Path, file: &std::fs::Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, chown};
@@ -137,7 +146,7 @@ fn like(path: &Path, file: &std::fs::Metadata) -> io::Result<()> {
     std::fs::set_permissions(path, file.permissions())
 }
 
-/// How wide the terminal is, or would be.
+/// The width of the terminal, or of COLUMNS.
 pub(crate) fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));

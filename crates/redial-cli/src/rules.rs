@@ -1,4 +1,4 @@
-//! The rules that the flags name, for whatever runs or judges a command.
+//! The rules that flags and the environment select.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use crate::source::Source;
 use crate::verb::help;
 use crate::view::diagnostic::Drawing;
 
-/// The rules for a command, or for any where none is given. Those of the environment say which failures
-/// are worth a retry, and not what a poll waits for.
+/// The rules for a command, or for any command if none is given. The sets of the environment do not apply to
+/// `redial until`: they say what to retry, not what to wait for.
 pub(crate) fn rules(
     flags: &RuleFlags,
     entry: &Entry,
@@ -51,7 +51,7 @@ fn names(flags: &RuleFlags, mode: Mode) -> Result<(&'static str, Vec<String>), F
     if flags.rules.is_empty() && mode == Mode::Run {
         return Ok((environment::RULES, environment::rules()?));
     }
-    // A comma may also be part of the name of a file.
+    // A file name may contain a comma.
     let names = flags.rules.iter().flat_map(|names| match std::path::Path::new(names).exists() {
         true => vec![names.clone()],
         false => environment::between_commas(names),
@@ -73,7 +73,7 @@ pub(crate) fn max_retry_after(flags: &RuleFlags) -> Result<Duration, Failure> {
     duration_or("--max-retry-after", flags.max_retry_after.as_deref(), default)
 }
 
-/// A duration of a flag, or the default: `redial run` starts faster where none has to be parsed.
+/// The duration of a flag, or the default, which need not be parsed.
 pub(crate) fn duration_or(
     flag: &str,
     text: Option<&str>,
@@ -82,15 +82,14 @@ pub(crate) fn duration_or(
     text.map_or(Ok(default), |text| duration(flag, text))
 }
 
-/// A duration of a flag.
+/// The duration of a flag.
 pub(crate) fn duration(flag: &str, text: &str) -> Result<Duration, Failure> {
     duration::read(text).ok_or_else(|| {
         Failure::Message(format!("{flag}: `{text}` is not a duration; {}", duration::EXPECTED))
     })
 }
 
-/// One of the sets that redial brings, or a file of the user's, by the name that a flag or a
-/// variable gives.
+/// A built-in set, or one from a file.
 fn set(by: &str, name: &str) -> Result<RuleSet, Failure> {
     if let Some(set) = RuleSet::named(name) {
         return Ok(set);

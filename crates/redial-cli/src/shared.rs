@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::args::{self, NewShared, Shared, SharedVerb};
 use crate::duration::human;
 use crate::exit_code;
-use crate::output::{Failure, count, print, print_error, print_note};
+use crate::output::{Failure, count, json, print, print_error, print_note};
 use crate::rules::duration;
 use crate::visible::visible;
 
@@ -21,8 +21,7 @@ pub(crate) fn run(shared: &Shared) -> Result<u8, Failure> {
         SharedVerb::Show(arguments) => {
             let (shown, code) = each(&arguments.files, Shown::new);
             if arguments.json {
-                let json = serde_json::to_string_pretty(&Json { shared: shown });
-                print(&format!("{}\n", json.map_err(|error| error.to_string())?))?;
+                print(&json(&Json { shared: shown }))?;
             } else {
                 print(&shown.iter().map(Shown::text).collect::<String>())?;
             }

@@ -1,4 +1,4 @@
-//! A text that was asked for, from wherever it is, and no more of it than is read.
+//! Texts of policies and rules, from files, standard input or flags.
 
 use std::io::Read;
 
@@ -13,8 +13,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// A file, or standard input for `-`; or why it cannot be read.
-    /// A `notation` of maps is in YAML where nothing says in what it is.
+    /// Reads a file, or standard input for `-`. With a `notation` of maps, an unknown format is YAML.
     pub(crate) fn open(name: &str, notation: Option<Notation>) -> Result<Self, String> {
         let bytes = if name == "-" {
             limited(std::io::stdin().lock())
@@ -44,14 +43,14 @@ impl Source {
     }
 
     /// A clause of the command line.
-    // `run` needs nothing else of this file: called, it would be a page to read for itself.
+    // Inlined: `run` needs nothing else of this file, and would touch one more page for it.
     #[inline(always)]
     pub(crate) fn clause(name: &str, clause: &str) -> Self {
         Self { name: name.to_owned(), text: clause.to_owned(), format: Format::Text }
     }
 }
 
-/// One byte more than is allowed is enough to know.
+/// Reads at most one byte more than is allowed.
 fn limited(reader: impl Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     reader.take(TEXT_MAX as u64 + 1).read_to_end(&mut bytes)?;

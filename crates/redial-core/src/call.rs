@@ -87,6 +87,17 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// Every reason.
+    pub const ALL: [Self; 7] = [
+        Self::AttemptsSpent,
+        Self::Rejected,
+        Self::Deadline,
+        Self::WaitBudget,
+        Self::RetryAfterTooLong,
+        Self::Budget,
+        Self::BreakerOpen,
+    ];
+
     /// A stable name in kebab-case, for logs, metrics and machines.
     ///
     /// ```

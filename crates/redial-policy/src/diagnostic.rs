@@ -137,6 +137,11 @@ impl Diagnostic {
     pub const fn is_warning(&self) -> bool {
         self.kind.is_warning()
     }
+
+    /// `warning` or `error`.
+    pub const fn severity(&self) -> &'static str {
+        if self.is_warning() { "warning" } else { "error" }
+    }
 }
 
 /// What is quoted from a text may come from anywhere: it must not steer a terminal.
@@ -149,7 +154,7 @@ pub(crate) fn printable(message: String) -> String {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let severity = if self.is_warning() { "warning" } else { "error" };
+        let severity = self.severity();
         write!(f, "{severity}[{}]: {}", self.kind.name(), self.message)
     }
 }

@@ -1,5 +1,5 @@
 //! A clause that was put together from pieces of a file, and the way back: the core reads the
-//! clause, and what it finds is told of the place where the piece was written.
+//! clause, and what it finds is diagnostic of the place where the piece was written.
 //!
 //! Every notation becomes a policy by this road, so there is one parser, one set of checks and one
 //! meaning for all of them.
@@ -94,7 +94,7 @@ impl Draft {
         self.push(text, place);
     }
 
-    /// An option whose name and value are both told of one place.
+    /// An option whose name and value are both diagnostic of one place.
     pub(crate) fn plain(&mut self, name: &str, value: impl Into<String>, place: Span) {
         self.option(&Written {
             name: name.to_owned(),
@@ -149,7 +149,7 @@ impl Draft {
     pub(crate) fn read(&self, patterns: &mut Patterns) -> Read {
         let reading = clause::read_call(&self.clause);
         let mut diagnostics: Vec<_> =
-            reading.diagnostics().iter().map(|found| self.told(found)).collect();
+            reading.diagnostics().iter().map(|found| self.translated(found)).collect();
         if let (Some(last), more @ 1..) =
             (diagnostics.last_mut(), reading.found() - reading.diagnostics().len())
         {
@@ -179,11 +179,11 @@ impl Draft {
         Read { policy, timeout: reading.timeout(), retry_on, stop_on, diagnostics }
     }
 
-    /// A finding of the core, of the file and in its words.
-    fn told(&self, found: &clause::Diagnostic) -> Diagnostic {
+    /// A diagnostic of the core, at its place in the file and in the words of its notation.
+    fn translated(&self, found: &clause::Diagnostic) -> Diagnostic {
         let span = self.locate(found.span());
         let message = self.in_their_words(found);
-        let told = Diagnostic::new(found.kind(), span, message);
+        let diagnostic = Diagnostic::new(found.kind(), span, message);
         if let Some(meant) = found.suggestion() {
             let written = found.span().of(&self.clause);
             let names = clause::options(&self.clause).map(|(name, _)| name.of(&self.clause));
@@ -194,15 +194,15 @@ impl Draft {
             // Of the quotes around a string of a file no more can be put inside of it.
             let ends_string = self.format != Format::Text && matches!(meant, "\"" | "'");
             return if taken || ends_string {
-                told
+                diagnostic
             } else {
-                told.fix(span, self.quoted(found.span(), meant), safe)
+                diagnostic.fix(span, self.quoted(found.span(), meant), safe)
             };
         }
         let place = found.span();
         match found.kind() {
             Clause::Syntax if self.verbatim && place.of(&self.clause) == "," => {
-                told.fix(span, "", true)
+                diagnostic.fix(span, "", true)
             }
             // A backoff that the default cap holds down was meant to grow: that is for the writer.
             Clause::UnusedOption
@@ -212,11 +212,11 @@ impl Draft {
                 // What was written for another backoff may be what was meant, and a flag may bring
                 // that backoff: this is shown and never applied. A comment would go with it.
                 match option.of(&self.clause).contains('#') {
-                    true => told,
-                    false => told.fix(self.locate(option), "", false),
+                    true => diagnostic,
+                    false => diagnostic.fix(self.locate(option), "", false),
                 }
             }
-            _ => told,
+            _ => diagnostic,
         }
     }
 

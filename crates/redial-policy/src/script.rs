@@ -68,18 +68,18 @@ fn alone(text: &str) -> Document {
 }
 
 /// A clause in a script.
-struct Found {
+struct ScriptClause {
     /// The variable that its call is assigned to.
     name: Span,
     /// From its first option to its last.
     span: Span,
-    options: Vec<Spelled>,
-    /// Whether all of it is for the core to read.
+    options: Vec<ScriptOption>,
+    /// Whether the core can read it as it stands.
     whole: bool,
 }
 
-/// An option of a clause in a script, as far as it could be told apart.
-struct Spelled {
+/// An option of such a clause, as far as it could be scanned.
+struct ScriptOption {
     name: Span,
     /// Whether a colon follows the name.
     named: bool,
@@ -88,7 +88,7 @@ struct Spelled {
     nests: bool,
 }
 
-impl Found {
+impl ScriptClause {
     fn draft(&self, text: &str) -> Draft {
         if self.whole {
             return Draft::verbatim(self.span.of(text), Place::at(self.span.start), Format::Text);
@@ -126,7 +126,7 @@ struct Scanner<'t> {
     at: usize,
     /// The variable of the statement that is being read.
     name: Span,
-    clauses: Vec<Found>,
+    clauses: Vec<ScriptClause>,
     refused: Option<Diagnostic>,
 }
 
@@ -226,8 +226,12 @@ impl<'t> Scanner<'t> {
         let name = self.name;
         self.skip_trivia();
         let start = self.at;
-        let mut found =
-            Found { name, span: Span { start, end: start }, options: Vec::new(), whole: true };
+        let mut found = ScriptClause {
+            name,
+            span: Span { start, end: start },
+            options: Vec::new(),
+            whole: true,
+        };
         loop {
             let before = self.at;
             self.skip_trivia();
@@ -257,7 +261,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Reads one option; whether there was one.
-    fn option(&mut self, found: &mut Found, depth: usize) -> bool {
+    fn option(&mut self, found: &mut ScriptClause, depth: usize) -> bool {
         let name = self.word();
         if name.start == name.end {
             return false;
@@ -283,7 +287,7 @@ impl<'t> Scanner<'t> {
         let (value, nests) = self.value(depth);
         found.whole &= !nests && !OTHERS.contains(&name.of(self.text));
         found.span.end = value.end.max(name.end);
-        found.options.push(Spelled { name, named, value, nests });
+        found.options.push(ScriptOption { name, named, value, nests });
         true
     }
 

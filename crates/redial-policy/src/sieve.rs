@@ -82,7 +82,7 @@ impl Sieves {
         let mut hits = Vec::new();
         let mut done = Vec::with_capacity(self.sieves.len());
         while let Some(mut sieve) = self.sieves.pop() {
-            let Found { patterns: found, gave_up } = sieve.look(text, from);
+            let Candidates { patterns: found, gave_up } = sieve.look(text, from);
             // One of several is to blame: the other half goes on as before.
             if gave_up && sieve.patterns.len() > 1 {
                 self.halve(sieve.patterns);
@@ -144,34 +144,34 @@ impl Sieve {
         }
     }
 
-    fn look(&mut self, text: &str, from: usize) -> Found {
+    fn look(&mut self, text: &str, from: usize) -> Candidates {
         let Self { patterns, endings, dfa, cache } = self;
         let span = from.min(text.len())..text.len();
         if let Some(endings) = endings
             && endings.find(text.as_bytes(), span.clone().into()).is_none()
         {
-            return Found { patterns: Vec::new(), gave_up: false };
+            return Candidates { patterns: Vec::new(), gave_up: false };
         }
         let number = |pattern: PatternID| patterns[pattern.as_usize()].number;
         let input = Input::new(text).range(span);
         // Nothing at all is the usual answer, and has the fastest loop.
         let first = match dfa.try_search_fwd(cache, &input.clone().earliest(true)) {
             Ok(Some(first)) => first,
-            nothing => return Found { patterns: Vec::new(), gave_up: nothing.is_err() },
+            nothing => return Candidates { patterns: Vec::new(), gave_up: nothing.is_err() },
         };
         let mut all = PatternSet::new(patterns.len());
         match dfa.try_which_overlapping_matches(cache, &input, &mut all) {
-            Ok(()) => Found { patterns: all.iter().map(number).collect(), gave_up: false },
-            Err(_) => Found { patterns: vec![number(first.pattern())], gave_up: true },
+            Ok(()) => Candidates { patterns: all.iter().map(number).collect(), gave_up: false },
+            Err(_) => Candidates { patterns: vec![number(first.pattern())], gave_up: true },
         }
     }
 }
 
-/// What one DFA has found in a text.
-struct Found {
-    /// The numbers of those that may be in it.
+/// The patterns that one DFA says may match in a text.
+struct Candidates {
+    /// Their numbers.
     patterns: Vec<usize>,
-    /// Before the end, so that these may not be all.
+    /// Whether the DFA gave up before the end of the text, so that there may be more.
     gave_up: bool,
 }
 

@@ -3,7 +3,7 @@
 use clap::Args;
 use redial_sim::tune::Effort;
 
-use super::{Suggested, PolicyFlags};
+use super::{PolicyFlags, Suggested};
 use crate::simulate::flags::ScenarioFlags;
 use crate::simulate::measure::Measure;
 use crate::simulate::scenario::ALL;

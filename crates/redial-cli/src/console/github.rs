@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 
-use crate::text::{markdown, markdown_code};
+use crate::text::{github, github_property, markdown, markdown_code};
 use crate::visible::visible;
 
 /// How loud the annotation is.
@@ -25,9 +25,7 @@ pub(crate) fn annotation(severity: Severity, command: &str, message: &str) -> St
         Severity::Warning => "warning",
         Severity::Error => "error",
     };
-    let message = visible(message);
-    let text = message.replace('%', "%25");
-    let title = visible(command).replace('%', "%25").replace(':', "%3A").replace(',', "%2C");
+    let (text, title) = (github(&visible(message)), github_property(&visible(command)));
     format!("::{severity} title={title}::{text}")
 }
 

@@ -1,19 +1,20 @@
-//! `redial check`: what is wrong with policies, where, and what would be right.
+//! `redial check`: the diagnostics of policies and rules, and their fixes.
 
 use redial_policy::{Diagnostic, Notation, fix, read};
 use serde::Serialize;
 
 use crate::args::{Check, CheckFormat};
 use crate::exit_code;
-use crate::output::{Failure, count, print, print_error, print_note, replace_file};
+use crate::output::{Failure, count, json, print, print_error, print_note, replace_file};
 use crate::source::Source;
+use crate::text::{github, github_property};
 use crate::view::diagnostic::{Drawing, Lines, Position};
 use crate::visible::visible;
 
-/// What a clause of the command line is called.
+/// The name of a clause of the command line in diagnostics.
 const WITH: &str = "--with";
 
-/// More findings than these in one file are more than anybody looks at.
+/// How many findings of a file are drawn.
 const DRAWN_MAX: usize = 100;
 
 pub(crate) fn run(check: &Check) -> Result<u8, Failure> {
@@ -44,15 +45,14 @@ pub(crate) fn run(check: &Check) -> Result<u8, Failure> {
         CheckFormat::Json => {
             let all =
                 Reports { files: reports, errors: summary.errors, warnings: summary.warnings };
-            let json = serde_json::to_string_pretty(&all).map_err(|error| error.to_string())?;
-            print(&format!("{json}\n"))?;
+            print(&json(&all))?;
         }
         CheckFormat::Github => {}
     }
     Ok(summary.exit_code(check.deny_warnings))
 }
 
-/// What was found in all files.
+/// Counts over all files.
 #[derive(Default)]
 struct Summary {
     files: usize,
@@ -98,8 +98,8 @@ impl Summary {
     }
 }
 
-/// Applies the safe fixes where the text came from: to the file, or to standard output. Where they
-/// cannot be written they are told as they stand.
+/// Applies the safe fixes to the file, or prints the fixed text of a clause or of standard input. If the
+/// file cannot be written, its findings are reported unfixed.
 fn apply(
     source: &mut Source,
     notation: Option<Notation>,
@@ -121,7 +121,7 @@ fn apply(
     Ok(())
 }
 
-/// Whether there is no file to go back to.
+/// Whether the text is not from a file that could be changed.
 fn is_stream(source: &Source) -> bool {
     matches!(source.name.as_str(), "-" | WITH)
 }
@@ -146,7 +146,7 @@ fn report(
             let drawing = Drawing::of(source).fixable(&document, notation);
             for found in found.iter().take(DRAWN_MAX) {
                 let drawn = drawing.draw(found);
-                // Standard output is for the fixed text then.
+                // Standard output holds the fixed text.
                 if check.fix && is_stream(source) { print_note(&drawn) } else { print(&drawn)? }
             }
             if document.policies().len() == 0 && found.is_empty() && !document.is_rules() {
@@ -218,7 +218,7 @@ impl Finding {
         let end = lines.position(found.span.end);
         Self {
             name: found.kind.name(),
-            severity: severity(found),
+            severity: found.severity(),
             message: found.message.clone(),
             note: found.note.clone(),
             start: found.span.start,
@@ -237,24 +237,18 @@ impl Finding {
     }
 }
 
-fn severity(found: &Diagnostic) -> &'static str {
-    if found.is_warning() { "warning" } else { "error" }
-}
-
-/// One line for a GitHub workflow, whose own characters are escaped as it wants them.
+/// A workflow command that annotates the line on GitHub.
 fn annotation(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> String {
     let Position { line, column } = lines.position(found.span.start);
     let end = lines.position(found.span.end);
-    let text = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
-    let property = |value: &str| text(value).replace(':', "%3A").replace(',', "%2C");
     let message = visible(&found.message);
     format!(
         "::{} file={},line={line},col={column},endLine={},endColumn={},title={}::{}\n",
-        severity(found),
-        property(&source.name),
+        found.severity(),
+        github_property(&source.name),
         end.line,
         end.column,
-        property(&format!("redial {}", found.kind.name())),
-        text(&message),
+        github_property(&format!("redial {}", found.kind.name())),
+        github(&message),
     )
 }

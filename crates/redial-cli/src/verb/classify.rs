@@ -1,4 +1,4 @@
-//! `redial classify`: what `redial run` would make of a failure, and which rule says so.
+//! `redial classify`: whether `redial run` would retry a failure, and by which rule.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,9 +9,9 @@ use redial_policy::{Ending, Fate, Judgement, Stream, Watch};
 use serde::Serialize;
 
 use crate::args;
-use crate::duration::human;
+use crate::duration::{human, nanos};
 use crate::events::Mode;
-use crate::output::{Failure, print};
+use crate::output::{Failure, json, print};
 use crate::policies::{exactly_one, selected};
 use crate::rules::{max_retry_after, rules};
 use crate::visible::visible;
@@ -27,7 +27,8 @@ pub(crate) fn run(arguments: &args::Classify, matches: Option<&ArgMatches>) -> R
     let mut watch = rules.watch();
     for (stream, file) in printed {
         if let Some(file) = file {
-            see(&mut watch, stream, file).map_err(|error| cannot_read(stream, file, &error))?;
+            watch_file(&mut watch, stream, file)
+                .map_err(|error| cannot_read(stream, file, &error))?;
         }
     }
     let mut judgement = rules.judge(&ending, &mut watch, SystemTime::now());
@@ -39,9 +40,7 @@ pub(crate) fn run(arguments: &args::Classify, matches: Option<&ArgMatches>) -> R
         judgement = Judgement { fate: Fate::Stop, rule, in_full, delay: None, bad_delay: None };
     }
     if arguments.json {
-        let answer = Answer::of(&judgement);
-        let json = serde_json::to_string_pretty(&answer).map_err(|error| error.to_string())?;
-        return print(&format!("{json}\n")).map(|()| 0);
+        return print(&json(&Answer::of(&judgement))).map(|()| 0);
     }
     print(&words(&judgement)).map(|()| 0)
 }
@@ -63,8 +62,8 @@ fn ending(arguments: &args::Classify) -> Result<Ending, Failure> {
     })
 }
 
-/// A file of any length, binary too.
-fn see(watch: &mut Watch, stream: Stream, file: &str) -> io::Result<()> {
+/// Looks for the patterns of the rules in a file of any length, binary too.
+fn watch_file(watch: &mut Watch, stream: Stream, file: &str) -> io::Result<()> {
     let mut reader: Box<dyn Read> = match file {
         "-" => Box::new(io::stdin().lock()),
         file => Box::new(File::open(file)?),
@@ -100,7 +99,6 @@ struct Answer<'j> {
 
 impl<'j> Answer<'j> {
     fn of(judgement: &'j Judgement) -> Self {
-        let nanos = |delay: std::time::Duration| delay.as_nanos().try_into().unwrap_or(u64::MAX);
         Self {
             fate: name(judgement.fate),
             rule: judgement.in_full.as_deref(),

@@ -1,4 +1,4 @@
-//! `redial convert`: the same policy in another notation, and what was lost.
+//! `redial convert`: writes a policy in another notation, and names what is lost.
 
 use clap::ArgMatches;
 use redial_policy::{Converted, Format, Loss, convert, convert_to_file};
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::args::{Convert, To};
 use crate::exit_code;
-use crate::output::{Failure, count, print, print_note};
+use crate::output::{self, Failure, count, print, print_note};
 use crate::policies::{SelectedPolicy, exactly_one, selected};
 use crate::visible::visible;
 
@@ -28,9 +28,9 @@ pub(crate) fn run(arguments: &Convert, matches: Option<&ArgMatches>) -> Result<u
         return Err(Failure::from("a policy with errors cannot be converted"));
     };
     let refused = !converted.losses.is_empty() && !arguments.allow_loss;
-    tell(&converted.losses, refused);
+    print_losses(&converted.losses, refused);
     if arguments.json {
-        print(&json(&converted)?)?;
+        print(&json(&converted))?;
     } else if !refused {
         print(&converted.text)?;
     }
@@ -50,7 +50,7 @@ fn format(arguments: &Convert) -> Result<Format, Failure> {
     }
 }
 
-fn tell(losses: &[Loss], refused: bool) {
+fn print_losses(losses: &[Loss], refused: bool) {
     for loss in losses {
         let policy =
             if loss.policy.is_empty() { String::new() } else { format!("{}: ", loss.policy) };
@@ -79,11 +79,9 @@ struct Lost<'c> {
     became: &'c str,
 }
 
-fn json(converted: &Converted) -> Result<String, Failure> {
+fn json(converted: &Converted) -> String {
     let losses = converted.losses.iter().map(Lost::of).collect();
-    let json = Json { text: &converted.text, losses };
-    let json = serde_json::to_string_pretty(&json).map_err(|error| error.to_string())?;
-    Ok(json + "\n")
+    output::json(&Json { text: &converted.text, losses })
 }
 
 impl<'c> Lost<'c> {

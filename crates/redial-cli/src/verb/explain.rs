@@ -9,7 +9,7 @@ use crate::output::{Failure, print, width};
 pub(crate) fn run(explain: &Explain) -> Result<u8, Failure> {
     match &explain.name {
         None => print(&list())?,
-        Some(name) => match Kind::named(&plain(name)) {
+        Some(name) => match Kind::named(&normalised(name)) {
             Some(kind) => print(&page(kind.page()))?,
             None => return Err(Failure::Message(unknown(name))),
         },
@@ -17,8 +17,8 @@ pub(crate) fn run(explain: &Explain) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// However it was copied: `Unknown_Option`, `error[unknown-option]`.
-fn plain(name: &str) -> String {
+/// Accepts what was copied from somewhere: `Unknown_Option`, `error[unknown-option]`.
+fn normalised(name: &str) -> String {
     let name =
         name.rsplit_once('[').map_or(name, |(_, inside)| inside).trim_end_matches([']', ':']);
     name.to_ascii_lowercase().replace('_', "-")

@@ -1,4 +1,4 @@
-//! Help, manual pages and completions, all from the one description of the command line.
+//! `redial help`, `redial man` and `redial completions`, all from clap's one description.
 
 use clap::{Command, CommandFactory};
 
@@ -8,8 +8,7 @@ use super::explain;
 use crate::args::{Cli, Completions, Help, Man};
 use crate::output::{Failure, print};
 
-/// Pages about what several verbs and flags have in common. The sessions in them are run by the
-/// tests.
+/// Topics that concern several verbs. Tests run the sessions in these pages.
 const PAGES: [(&str, &str); 5] = [
     ("budget", include_str!("../help/budget.md")),
     ("breaker", include_str!("../help/breaker.md")),
@@ -18,7 +17,7 @@ const PAGES: [(&str, &str); 5] = [
     ("environment", include_str!("../help/environment.md")),
 ];
 
-/// What there is help about that is no verb.
+/// The topics that are not verbs.
 pub(crate) fn topics() -> Vec<&'static str> {
     let pages = PAGES.iter().map(|(topic, _)| *topic);
     ["policy", "rules", "schema"].into_iter().chain(pages).collect()
@@ -51,7 +50,7 @@ pub(crate) fn run(help: &Help) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// That there is no such set, and which there are.
+/// The error for an unknown set of rules.
 pub(crate) fn no_set(name: &str) -> String {
     let names = RuleSet::names().collect::<Vec<_>>().join(", ");
     let meant = RuleSet::nearest(name).map(|meant| format!("did you mean `{meant}`? "));
@@ -95,7 +94,7 @@ fn verb_named(verb: &str) -> Result<Command, Failure> {
     }
 }
 
-/// The name that the word begins, however it is written: `env`, `rule`, `exit_codes`.
+/// The name that starts with this word: `env`, `rule`, `exit_codes`.
 fn nearest<'n>(word: &str, mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let word = word.to_lowercase().replace('_', "-");
     names.find(|name| word.len() > 1 && name.starts_with(&word))

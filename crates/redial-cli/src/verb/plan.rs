@@ -1,4 +1,4 @@
-//! `redial plan`: the schedule that would be slept; nothing runs.
+//! `redial plan`: shows the delays of policies; nothing runs.
 
 use clap::ArgMatches;
 use redial_policy::Plan;

@@ -1,7 +1,7 @@
-//! What became of runs, from their events: how often they were retried, how long they waited, and
-//! which commands are flaky. The report of one run, and `redial report` for the logs of many.
+//! `redial report`, and the report of `redial run --report`: retries, waits and flaky commands.
 //!
-//! A [`Collector`] takes events, its [`Summary`] adds them up, and [`write`] says it in a [`Format`].
+//! A [`Collector`] takes events, its [`Summary`](summary::Summary) adds them up, and [`write`] prints it in a
+//! [`Format`].
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Durations for people: near enough to exact, and short.
+//! Durations: reading them, and writing them for people, rounded and short.
 
 use std::time::Duration;
 
@@ -8,23 +8,28 @@ const SECOND: u128 = 1_000_000_000;
 const MINUTE: u128 = 60 * SECOND;
 const HOUR: u128 = 60 * MINUTE;
 const DAY: u128 = 24 * HOUR;
-/// With its leap day spread out.
+/// 365.25 days.
 const YEAR: u128 = 8766 * HOUR;
 
 /// What a duration should look like.
 pub(crate) const EXPECTED: &str = "use one such as 500ms, 10s or 1m30s";
 
-/// A duration that somebody wrote. A unit is not guessed.
-// `run` needs nothing else of this file: called, it would be a page to read for itself.
+/// Reads a duration. The unit is required.
+// Inlined: `run` would touch one more page for it.
 #[inline(always)]
 pub(crate) fn read(text: &str) -> Option<Duration> {
     let has_unit = text.ends_with(|end: char| end.is_alphabetic());
     redial_policy::dictated(text).filter(|_| has_unit)
 }
 
+/// Whole nanoseconds, as JSON has them; what does not fit in 64 bits saturates.
+pub(crate) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// A duration to four digits, in the units people use: `100ms`, `1.5s`, `2min 30s`, `584.5 years`.
 pub(crate) fn human(duration: Duration) -> String {
-    // Rounded first: what rounds up to a minute is a minute and not sixty seconds.
+    // Rounded first, so that 59.9999s is 1min and not 60s.
     let nanos = rounded(duration.as_nanos());
     match nanos {
         0 => "0s".into(),
@@ -63,7 +68,7 @@ pub(crate) fn compact(duration: Duration) -> String {
     format!("{}{name}", decimal(hundredths, 100))
 }
 
-/// To what is worth saying about a duration of this size.
+/// Rounded to about four digits.
 fn rounded(nanos: u128) -> u128 {
     const DIGITS: u32 = 4;
     let quantum = match nanos {

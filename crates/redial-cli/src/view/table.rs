@@ -1,4 +1,4 @@
-//! Rows under headings: said once, and drawn in a terminal, on a page and in Markdown.
+//! The one table: rows under headings, for a terminal, an HTML page and Markdown.
 
 use anstyle::{AnsiColor, Style};
 
@@ -8,16 +8,16 @@ use super::text::{
 };
 use crate::visible::visible;
 
-/// What a column holds, and so what becomes of it where there is little room.
+/// What a column holds, which decides how it gives way if there is little room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// At the right, and never cut: rows are compared by it.
+    /// Right-aligned and never clipped: rows are compared by it.
     Number,
-    /// At the left.
+    /// Left-aligned.
     Words,
-    /// What a row is about, of any length: it is cut, or has a line of its own.
+    /// What a row is about, of any length: it is clipped, or gets a line of its own.
     Name,
-    /// The clause of a policy, in as many lines as it takes. Only the last column has them.
+    /// The clause of a policy, wrapped. Only the last column may have this kind.
     Clause,
 }
 
@@ -25,9 +25,9 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<String>,
-    /// Words that set it apart from the others, such as that it is never reached.
+    /// A note about this row, such as that it is never reached.
     pub(crate) remark: Option<&'static str>,
-    /// Where more about it stands on the same page.
+    /// The anchor of its section on the same page.
     pub(crate) link: Option<String>,
 }
 
@@ -37,36 +37,36 @@ impl From<Vec<String>> for Row {
     }
 }
 
-/// Rows under headings. The words in it may hold anything.
+/// Rows under headings. The text may come from anywhere: it is made safe when the table is built.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    /// What it shows; nothing where that is said before it.
+    /// Its title; empty if the text before it says what it shows.
     pub(crate) caption: String,
-    /// Headings, and what stands under them.
+    /// Headings, and the kind of the cells under them.
     pub(crate) columns: Vec<(String, Kind)>,
     pub(crate) rows: Vec<Row>,
-    /// What the rows add up to, below a line.
+    /// Totals, below a rule.
     pub(crate) sums: Vec<Row>,
-    /// Words for the rows that are not shown.
+    /// A line about the rows that are not shown.
     pub(crate) rest: Option<String>,
-    /// How closely it is set in a terminal.
-    pub(crate) setting: Setting,
+    /// Its layout in a terminal.
+    pub(crate) layout: Layout,
 }
 
-/// How closely it is set in a terminal.
+/// How a table is laid out in a terminal.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Setting {
+pub(crate) struct Layout {
     /// Spaces between columns.
     pub(crate) gap: usize,
     /// Headings in two lines, broken where the last word begins.
     pub(crate) stacked: bool,
-    /// Remarks behind the cells, and not in the place of all but the first.
+    /// Remarks after the cells, instead of in the place of all but the first.
     pub(crate) remarks: bool,
 }
 
-const USUAL: Setting = Setting { gap: 2, stacked: false, remarks: true };
+const DEFAULT_LAYOUT: Layout = Layout { gap: 2, stacked: false, remarks: true };
 
-/// With less room than this a name has a line of its own.
+/// With less room than this a name gets a line of its own.
 const NAME_LEAST: usize = 24;
 const NAME: Style = AnsiColor::Cyan.on_default();
 
@@ -99,7 +99,7 @@ impl Table {
         let cells = headings.chain(rows.iter_mut().flat_map(|row| &mut row.cells));
         cells.for_each(|cell| *cell = visible(cell));
         let caption = caption.into();
-        Self { caption, columns, rows, sums: Vec::new(), rest: None, setting: USUAL }
+        Self { caption, columns, rows, sums: Vec::new(), rest: None, layout: DEFAULT_LAYOUT }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -117,7 +117,7 @@ impl Table {
 
     fn headings(&self) -> Vec<Vec<String>> {
         let headings = self.columns.iter().map(|(heading, _)| heading.clone());
-        if !self.setting.stacked {
+        if !self.layout.stacked {
             return vec![headings.collect()];
         }
         let halves = headings.map(|heading| match heading.rsplit_once(' ') {
@@ -210,16 +210,16 @@ impl Table {
         let columns = self.measured();
         let saved = self.name().map_or(0, |name| columns.widths[name].saturating_sub(NAME_LEAST));
         let remarks = self.rows.iter().filter_map(|row| row.remark).map(super::text::columns);
-        let remark = remarks.max().filter(|_| self.setting.remarks);
+        let remark = remarks.max().filter(|_| self.layout.remarks);
         columns.width() - saved + remark.map_or(0, |remark| remark + columns.gap) <= width
     }
 
     fn measured(&self) -> Columns {
-        // A row that is no more than a remark needs no room.
-        let is_shown = |row: &&Row| self.setting.remarks || row.remark.is_none();
+        // A row that shows only its remark needs no room.
+        let is_shown = |row: &&Row| self.layout.remarks || row.remark.is_none();
         let rows = self.rows.iter().filter(is_shown).chain(&self.sums).map(|row| &row.cells);
         let kinds = self.columns.iter().map(|(_, kind)| *kind).collect();
-        Columns::new(kinds, self.headings().iter().chain(rows), self.setting.gap)
+        Columns::new(kinds, self.headings().iter().chain(rows), self.layout.gap)
     }
 
     fn upright(&self, drawn: &mut Drawn, mut columns: Columns) {
@@ -254,7 +254,7 @@ impl Table {
         match row.remark {
             None if self.ends_in_clauses() => clause_row(drawn, columns, cells),
             None => drawn.line(Style::new(), &columns.line(cells)),
-            Some(remark) if self.setting.remarks => {
+            Some(remark) if self.layout.remarks => {
                 let gap = " ".repeat(columns.gap);
                 drawn.line(DIM, &format!("{}{gap}{remark}", columns.line(cells)));
             }
@@ -267,8 +267,7 @@ impl Table {
     }
 }
 
-/// Numbers are what rows are compared by: it is the name that gives way, as long as enough of it
-/// stays to be told from others.
+/// Clips the name rather than a number, as long as enough of it stays to be recognised.
 fn make_room(columns: &mut Columns, name: usize, width: usize) -> bool {
     let own = columns.widths[name];
     let room = width.saturating_sub(columns.width() - own);
@@ -276,7 +275,7 @@ fn make_room(columns: &mut Columns, name: usize, width: usize) -> bool {
     own <= room || room >= NAME_LEAST
 }
 
-/// A clause goes on below its beginning.
+/// Wraps the clause below its beginning.
 fn clause_row(drawn: &mut Drawn, columns: &Columns, cells: &[String]) {
     const LEAST: usize = 20;
     let Some((clause, others)) = cells.split_last() else { return };

@@ -50,6 +50,16 @@ pub(crate) fn markdown_code(text: &str) -> String {
     format!("<code>{}</code>", markdown(text))
 }
 
+/// The message of a GitHub workflow command.
+pub(crate) fn github(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// The value of a property of a GitHub workflow command.
+pub(crate) fn github_property(value: &str) -> String {
+    github(value).replace(':', "%3A").replace(',', "%2C")
+}
+
 /// How many columns of a terminal the text takes.
 pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()

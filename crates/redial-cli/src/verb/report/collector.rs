@@ -1,8 +1,9 @@
-//! Events in, runs out: all that is known of every run, in memory that does not grow with the
-//! number of its attempts.
+//! Collects events into runs, in memory that does not grow with the number of attempts.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use serde::Serialize;
 
 use crate::events::{
     Action, AttemptEnd, Decided, DelaySource, Event, Line, Mode, Outcome, RunEnd, RunStart,
@@ -12,17 +13,17 @@ use crate::shell;
 /// How many attempts of a run are kept at its beginning, and how many at its end.
 const KEPT: usize = 50;
 
-/// Of the standard error of an attempt, the last bytes tell what was wrong.
+/// How much of the end of standard error is kept for each attempt.
 const TAIL_MAX: usize = 2048;
 
 /// Takes the events of runs, in any order and as often as they come.
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
-    /// In the order in which they were first heard of.
+    /// In the order of their first events.
     runs: Vec<Run>,
     places: HashMap<Arc<str>, usize>,
     commands: HashMap<String, Arc<Command>>,
-    /// What many runs have in common is kept once.
+    /// Interned: runs share most of their texts.
     texts: HashSet<Arc<str>>,
 }
 
@@ -69,13 +70,13 @@ pub(crate) struct Attempts {
 #[derive(Debug)]
 pub(crate) struct Attempt {
     pub(crate) number: u32,
-    /// None while it runs, or where its end was not written.
-    pub(crate) ended: Option<Ended>,
+    /// None while it runs, or if its end is not in the log.
+    pub(crate) ended: Option<AttemptResult>,
     pub(crate) decided: Option<Decision>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct AttemptResult {
     pub(crate) outcome: Outcome,
     pub(crate) exit: Option<i32>,
     pub(crate) signal: Option<Arc<str>>,
@@ -92,20 +93,21 @@ pub(crate) struct Decision {
     pub(crate) delay_source: Option<DelaySource>,
 }
 
-/// How a run is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a run is counted; the totals have the same names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Verdict {
     SucceededAtOnce,
-    /// A poll that succeeded, and not at once.
+    /// A poll that succeeded after the first look.
     BecameReady,
-    /// It succeeded, and not at once.
+    /// It succeeded after a failed attempt.
     Flaky,
     Failed,
     /// redial itself was signalled.
     Cancelled,
     /// Nothing ran.
     Refused,
-    /// Its end was not written: it was killed, or runs still.
+    /// Its end is not in the log: it was killed, or still runs.
     Unfinished,
 }
 
@@ -180,8 +182,8 @@ impl Collector {
         }
     }
 
-    fn ended(&mut self, end: &AttemptEnd) -> Ended {
-        Ended {
+    fn ended(&mut self, end: &AttemptEnd) -> AttemptResult {
+        AttemptResult {
             outcome: end.outcome,
             exit: end.exit,
             signal: end.signal.as_deref().map(|signal| self.shared(signal)),
@@ -216,7 +218,7 @@ impl Run {
         Some(&*self.start.as_ref()?.command)
     }
 
-    /// Its attempts after the first are looks and no retries.
+    /// Whether `redial until` made it: its attempts are looks, not retries.
     pub(crate) fn is_poll(&self) -> bool {
         self.start.as_ref().is_some_and(|start| start.mode == Mode::Until)
     }
@@ -248,7 +250,7 @@ impl Run {
         self.end.as_ref().map_or_else(|| self.attempts.running_ns(), |end| end.running_ns)
     }
 
-    /// Where its end was not written: until it was last heard of.
+    /// Without an end: until its last event.
     pub(crate) fn duration_ns(&self) -> u64 {
         let seen = || (self.last_seen * 1e9) as u64;
         self.end.as_ref().map_or_else(seen, |end| end.duration_ns)
@@ -267,8 +269,8 @@ impl Attempts {
         &self.listed
     }
 
-    /// The attempt of this number, which is new where it was not heard of; none where it is one of
-    /// those that are not listed.
+    /// The attempt with this number, inserted if it is new; none if it is one of those that are not
+    /// listed.
     fn numbered(&mut self, number: u32) -> Option<&mut Attempt> {
         self.last = self.last.max(number);
         let mut index = match self.listed.binary_search_by_key(&number, |attempt| attempt.number) {
@@ -292,7 +294,7 @@ impl Attempts {
         self.listed.get_mut(index)
     }
 
-    /// Lets go of the attempt in the middle.
+    /// Drops the attempt in the middle, and keeps its times.
     fn unlist(&mut self) {
         let attempt = self.listed.remove(KEPT);
         self.unlisted_running_ns = self.unlisted_running_ns.saturating_add(attempt.running_ns());

@@ -1,4 +1,4 @@
-//! The logs of runs, read line by line: whatever else is in them is counted and left out.
+//! Reads event logs line by line; lines that are no events are counted and skipped.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,10 +10,10 @@ use crate::events::{Line, VERSION};
 use crate::output::{Failure, count, print_note};
 use crate::visible::visible;
 
-/// A longer line is no event, or one that nobody can have meant.
+/// No event is longer than this.
 const LINE_MAX: usize = 4 << 20;
 
-/// The events that this version knows. Later ones may have more, and those are no mistake.
+/// The events that this version knows. Later versions may add others, which are skipped silently.
 const TYPES: [&str; 6] =
     ["run.start", "attempt.start", "attempt.end", "decision", "signal", "run.end"];
 
@@ -104,7 +104,7 @@ fn read_lines(mut reader: impl BufRead, collector: &mut Collector) -> io::Result
 /// What a line holds.
 enum Content {
     Event(Box<Line>),
-    /// It is blank, or an event of which only later versions know.
+    /// A blank line, or an event of a later version.
     Nothing,
     OtherVersion,
     Unreadable,
@@ -112,7 +112,7 @@ enum Content {
 
 impl Content {
     fn of(bytes: &[u8]) -> Self {
-        // Some editors begin a file with it.
+        // A byte order mark.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         if bytes.trim_ascii().is_empty() {
             return Self::Nothing;
@@ -120,11 +120,11 @@ impl Content {
         match serde_json::from_slice::<Line>(bytes) {
             Ok(line) if line.v == VERSION => Self::Event(Box::new(line)),
             Ok(_) => Self::OtherVersion,
-            Err(_) => Self::of_stranger(bytes),
+            Err(_) => Self::of_unknown(bytes),
         }
     }
 
-    fn of_stranger(bytes: &[u8]) -> Self {
+    fn of_unknown(bytes: &[u8]) -> Self {
         /// What the lines of every version have.
         #[derive(Deserialize)]
         struct Head {

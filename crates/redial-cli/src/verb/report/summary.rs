@@ -1,11 +1,13 @@
-//! What runs add up to: all of them, and those of each command.
+//! Totals over all runs, and over those of each command.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::collector::{Collector, Command, Run, Verdict};
 
-/// How many runs are named as the slowest, and as the most retried.
+/// How many of the slowest and of the most retried runs are listed.
 const NAMED: usize = 5;
 
 /// What there is to report.
@@ -27,7 +29,8 @@ pub(crate) struct CommandSummary<'c> {
     pub(crate) runs: Vec<&'c Run>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The order of the fields is that of the JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Sums {
     pub(crate) runs: u64,
     pub(crate) succeeded_at_once: u64,
@@ -37,6 +40,8 @@ pub(crate) struct Sums {
     pub(crate) cancelled: u64,
     pub(crate) refused: u64,
     pub(crate) unfinished: u64,
+    /// The share of flaky runs among those that succeeded or failed; none if there are none.
+    pub(crate) flake_rate: Option<f64>,
     pub(crate) attempts: u64,
     pub(crate) waited_ns: u64,
     pub(crate) running_ns: u64,
@@ -57,7 +62,7 @@ impl Collector {
             totals.add(run);
         }
         let mut commands: Vec<_> = groups.into_values().collect();
-        // What is equal stays in the order of the names.
+        // A stable sort: ties stay in the order of the names.
         commands.sort_by(|one, other| one.sums.compare_trouble(&other.sums).reverse());
         let all = || self.runs().iter();
         let retried = all().filter(|run| run.tries() > 1 && !run.is_poll());
@@ -96,27 +101,24 @@ impl Sums {
         self.waited_ns = self.waited_ns.saturating_add(run.waited_ns());
         self.running_ns = self.running_ns.saturating_add(run.running_ns());
         self.slowest_ns = self.slowest_ns.max(run.duration_ns());
+        let finished = self.finished();
+        self.flake_rate = (finished > 0).then(|| self.flaky as f64 / finished as f64);
     }
 
-    /// The runs that came to a result. A run that was cancelled, refused or killed says nothing
-    /// about how flaky its command is.
+    /// The runs that succeeded or failed. One that was cancelled, refused or killed says nothing about
+    /// how flaky its command is.
     pub(crate) fn finished(&self) -> u64 {
         self.succeeded_at_once + self.became_ready + self.flaky + self.failed
     }
 
-    /// The share of the flaky runs in those that came to a result; none where there are none.
-    pub(crate) fn flake_rate(&self) -> Option<f64> {
-        (self.finished() > 0).then(|| self.flaky as f64 / self.finished() as f64)
-    }
-
     /// By the share of flaky runs, then by failures, then by runs.
     fn compare_trouble(&self, other: &Self) -> std::cmp::Ordering {
-        let rates = self.flake_rate().unwrap_or(0.0).total_cmp(&other.flake_rate().unwrap_or(0.0));
+        let rates = self.flake_rate.unwrap_or(0.0).total_cmp(&other.flake_rate.unwrap_or(0.0));
         rates.then(self.failed.cmp(&other.failed)).then(self.runs.cmp(&other.runs))
     }
 }
 
-/// The runs with the most of something; of those with as much, the earlier ones.
+/// The runs with the greatest key; ties keep their order.
 fn greatest<'c, K: Ord>(
     runs: impl Iterator<Item = &'c Run>,
     key: impl Fn(&Run) -> K,

@@ -96,7 +96,7 @@ fn details(view: &View<'_>, heading: &str) -> String {
 fn diagnostics(diagnostics: &[Diagnostic]) -> String {
     let mut list = String::from("<ul class=\"diagnostics\">\n");
     for diagnostic in diagnostics {
-        let severity = if diagnostic.is_warning() { "warning" } else { "error" };
+        let severity = diagnostic.severity();
         let (name, message) = (diagnostic.kind.name(), escape(&diagnostic.message));
         let note = diagnostic.note.as_deref().map(escape);
         let note =

@@ -1,19 +1,16 @@
 //! A plan for programs. The fields and their order are a promise.
 
-use std::time::Duration;
-
 use redial_policy::{Diagnostic, Row, Total};
 use serde::Serialize;
 
 use super::Planned;
+use crate::duration::nanos;
+use crate::events::Attempts;
+use crate::output;
 
 /// The plans as JSON, ending with a newline.
 pub(crate) fn json(plans: &[Planned]) -> String {
-    let document = Document { plans: plans.iter().map(Entry::new).collect() };
-    let mut text = serde_json::to_string_pretty(&document)
-        .expect("numbers and text under names that are text are always JSON");
-    text.push('\n');
-    text
+    output::json(&Document { plans: plans.iter().map(Entry::new).collect() })
 }
 
 /// All there is to say.
@@ -35,14 +32,6 @@ struct Entry {
     total_wait: TotalWait,
     gives_up_after: GivesUpAfter,
     diagnostics: Vec<Finding>,
-}
-
-/// A number, or the word for no number.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Attempts {
-    Limited(u32),
-    Unlimited(&'static str),
 }
 
 /// One delay.
@@ -89,11 +78,7 @@ impl Entry {
             name: planned.name.clone(),
             from: planned.from,
             policy: planned.clause(),
-            attempts: planned
-                .plan
-                .policy()
-                .attempts()
-                .map_or(Attempts::Unlimited("unlimited"), Attempts::Limited),
+            attempts: planned.plan.policy().attempts().into(),
             delays: planned.plan.rows().take(planned.limit()).map(Delay::from).collect(),
             total_wait: planned.plan.total_wait().into(),
             gives_up_after: GivesUpAfter { min_ns: earliest.map(nanos), max_ns: latest.map(nanos) },
@@ -129,15 +114,10 @@ impl From<&Diagnostic> for Finding {
     fn from(diagnostic: &Diagnostic) -> Self {
         Self {
             name: diagnostic.kind.name(),
-            severity: if diagnostic.is_warning() { "warning" } else { "error" },
+            severity: diagnostic.severity(),
             message: diagnostic.message.clone(),
             start: diagnostic.span.start,
             end: diagnostic.span.end,
         }
     }
-}
-
-/// In 64 bits, as everything in a policy is; a sum of such durations saturates.
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

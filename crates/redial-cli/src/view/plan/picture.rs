@@ -7,7 +7,7 @@ use redial_core::Forecast;
 
 use super::Planned;
 use super::totals::samples_within;
-use crate::duration::human;
+use crate::duration::{human, nanos};
 use crate::view::axis::Range;
 
 /// The attempts of several policies on one time axis.
@@ -203,10 +203,6 @@ fn limits(planned: &Planned) -> Vec<Limit> {
     let within = policy.limit().map(limit("within"));
     let budget = policy.wait_limit().map(limit("wait budget"));
     within.into_iter().chain(budget).collect()
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The first moment after the start at which something can happen.

@@ -5,32 +5,32 @@ use std::time::Duration;
 use super::totals::Totals;
 use super::{View, attempts_words};
 use crate::duration::{compact, human};
-use crate::view::table::{Kind, Row, Setting, Table};
+use crate::view::table::{Kind, Layout, Row, Table};
 
 /// How closely a table is set, and how long its durations are.
-pub(super) type Tightness = (Setting, fn(Duration) -> String);
+pub(super) type Tightness = (Layout, fn(Duration) -> String);
 
-pub(super) const SPACIOUS: Tightness = (Setting { gap: 3, stacked: false, remarks: true }, human);
+pub(super) const SPACIOUS: Tightness = (Layout { gap: 3, stacked: false, remarks: true }, human);
 
-const TIGHT: Tightness = (Setting { gap: 1, stacked: true, remarks: false }, compact);
+const TIGHT: Tightness = (Layout { gap: 1, stacked: true, remarks: false }, compact);
 
 const BETWEEN: [Tightness; 2] = [
-    (Setting { gap: 2, stacked: true, remarks: true }, human),
-    (Setting { gap: 2, stacked: true, remarks: false }, human),
+    (Layout { gap: 2, stacked: true, remarks: true }, human),
+    (Layout { gap: 2, stacked: true, remarks: false }, human),
 ];
 
-/// In the most spacious setting that fits, or the tightest.
+/// In the most spacious layout that fits, or the tightest.
 pub(super) fn fitting(width: usize, table: impl Fn(Tightness) -> Table) -> Table {
     let roomy = std::iter::once(SPACIOUS).chain(BETWEEN).map(&table);
     roomy.into_iter().find(|table| table.fits(width)).unwrap_or_else(|| table(TIGHT))
 }
 
 /// The delays of a policy, and what they add up to.
-pub(super) fn delays(view: &View<'_>, (setting, format): Tightness) -> Table {
+pub(super) fn delays(view: &View<'_>, (layout, format): Tightness) -> Table {
     let listing = &view.listing;
     let mut headings = vec!["after attempt", "at least", "on average", "at most"];
     if listing.is_seeded() {
-        headings.push(if setting.stacked { "this seed" } else { "with this seed" });
+        headings.push(if layout.stacked { "this seed" } else { "with this seed" });
     }
     let rows = listing.rows.iter().map(|row| {
         let delay = row.delay;
@@ -41,25 +41,25 @@ pub(super) fn delays(view: &View<'_>, (setting, format): Tightness) -> Table {
     });
     let columns = headings.into_iter().map(|heading| (heading.into(), Kind::Number)).collect();
     Table {
-        sums: sums(view, setting, format),
+        sums: sums(view, layout, format),
         rest: listing.rest.clone(),
-        setting,
+        layout,
         ..Table::of("", columns, rows.collect())
     }
 }
 
 /// What the delays add up to, and when it gives up.
-fn sums(view: &View<'_>, setting: Setting, format: fn(Duration) -> String) -> Vec<Row> {
+fn sums(view: &View<'_>, layout: Layout, format: fn(Duration) -> String) -> Vec<Row> {
     let totals = Totals::new(view, format);
     let (waits, end) =
-        if setting.stacked { ("in all", "gives up") } else { ("waits in all", "gives up after") };
+        if layout.stacked { ("in all", "gives up") } else { ("waits in all", "gives up after") };
     let waits = [waits.into()].into_iter().chain(totals.waits).chain(totals.sample);
     let end = vec![end.into(), totals.earliest, String::new(), totals.latest];
     vec![Row::from(waits.collect::<Vec<_>>()), Row::from(end)]
 }
 
 /// One line for each policy.
-pub(super) fn policies(views: &[View<'_>], (setting, format): Tightness) -> Table {
+pub(super) fn policies(views: &[View<'_>], (layout, format): Tightness) -> Table {
     let row = |(index, view): (usize, &View<'_>)| {
         let totals = Totals::new(view, format);
         let [_, mean, greatest] = totals.waits;
@@ -74,5 +74,5 @@ pub(super) fn policies(views: &[View<'_>], (setting, format): Tightness) -> Tabl
     let columns = [("policy".to_owned(), Kind::Name)].into_iter();
     let columns = columns.chain(numbers.map(|heading| (heading.to_owned(), Kind::Number)));
     let rows = views.iter().enumerate().map(row).collect();
-    Table { setting, ..Table::of("", columns.collect(), rows) }
+    Table { layout, ..Table::of("", columns.collect(), rows) }
 }

@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 use super::collector::{Attempt, Run, Verdict};
 use super::summary::{CommandSummary, Summary, Sums};
 use crate::events::{Action, DelaySource, Outcome};
+use crate::output;
 
 /// The version of the document.
 const VERSION: u32 = 1;
@@ -12,20 +13,14 @@ const VERSION: u32 = 1;
 /// The report as JSON, ending with a newline.
 pub(super) fn json(summary: &Summary<'_>) -> String {
     const DELETE: char = '\u{7f}';
-    let mut text = serde_json::to_string_pretty(&Document::new(summary))
-        .expect("numbers and text under names that are text are always JSON");
-    // JSON leaves it as it is, and what takes styles out of our output takes it out too.
-    if text.contains(DELETE) {
-        text = text.replace(DELETE, "\\u007f");
-    }
-    text.push('\n');
-    text
+    // JSON may hold DEL as it is, but anstream strips it along with the styles.
+    output::json(&Document::new(summary)).replace(DELETE, "\\u007f")
 }
 
 #[derive(Serialize)]
 struct Document<'c> {
     v: u32,
-    totals: Totals,
+    totals: &'c Sums,
     /// The flakiest first.
     commands: Vec<CommandEntry<'c>>,
     /// At most five each, the greatest first.
@@ -38,48 +33,10 @@ impl<'c> Document<'c> {
         let named = |runs: &[&'c Run]| runs.iter().map(|run| Named::new(run)).collect();
         Self {
             v: VERSION,
-            totals: Totals::new(&summary.totals),
+            totals: &summary.totals,
             commands: summary.commands.iter().map(CommandEntry::new).collect(),
             slowest: named(&summary.slowest),
             most_retried: named(&summary.most_retried),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct Totals {
-    runs: u64,
-    succeeded_at_once: u64,
-    became_ready: u64,
-    flaky: u64,
-    failed: u64,
-    cancelled: u64,
-    refused: u64,
-    unfinished: u64,
-    /// Flaky runs among those that succeeded or failed, 0 to 1; null where there are none.
-    flake_rate: Option<f64>,
-    attempts: u64,
-    waited_ns: u64,
-    running_ns: u64,
-    slowest_ns: u64,
-}
-
-impl Totals {
-    fn new(sums: &Sums) -> Self {
-        Self {
-            runs: sums.runs,
-            succeeded_at_once: sums.succeeded_at_once,
-            became_ready: sums.became_ready,
-            flaky: sums.flaky,
-            failed: sums.failed,
-            cancelled: sums.cancelled,
-            refused: sums.refused,
-            unfinished: sums.unfinished,
-            flake_rate: sums.flake_rate(),
-            attempts: sums.attempts,
-            waited_ns: sums.waited_ns,
-            running_ns: sums.running_ns,
-            slowest_ns: sums.slowest_ns,
         }
     }
 }
@@ -89,7 +46,7 @@ struct CommandEntry<'c> {
     /// As it would be typed into a shell; null for runs whose start is not in the log.
     command: Option<&'c str>,
     argv: Option<&'c [String]>,
-    totals: Totals,
+    totals: &'c Sums,
     #[serde(serialize_with = "each_run")]
     runs: &'c [&'c Run],
 }
@@ -104,7 +61,7 @@ impl<'c> CommandEntry<'c> {
         Self {
             command: group.command.map(|command| command.typed.as_str()),
             argv: group.command.map(|command| command.argv.as_slice()),
-            totals: Totals::new(&group.sums),
+            totals: &group.sums,
             runs: &group.runs,
         }
     }
@@ -118,7 +75,7 @@ struct RunEntry<'c> {
     cwd: Option<&'c str>,
     policy: Option<&'c str>,
     seed: Option<u64>,
-    verdict: &'static str,
+    verdict: Verdict,
     outcome: Option<Outcome>,
     reason: Option<&'c str>,
     exit: Option<u8>,
@@ -142,7 +99,7 @@ impl<'c> RunEntry<'c> {
             cwd: start.map(|start| &*start.cwd),
             policy: start.map(|start| &*start.policy),
             seed: start.map(|start| start.seed),
-            verdict: name(run.verdict()),
+            verdict: run.verdict(),
             outcome: end.map(|end| end.outcome),
             reason: end.and_then(|end| end.reason.as_deref()),
             exit: end.and_then(|end| end.exit),
@@ -196,7 +153,7 @@ impl<'c> AttemptEntry<'c> {
 struct Named<'c> {
     run: &'c str,
     command: Option<&'c str>,
-    verdict: &'static str,
+    verdict: Verdict,
     attempts: u32,
     waited_ns: u64,
     duration_ns: u64,
@@ -207,23 +164,10 @@ impl<'c> Named<'c> {
         Self {
             run: &run.id,
             command: run.command().map(|command| command.typed.as_str()),
-            verdict: name(run.verdict()),
+            verdict: run.verdict(),
             attempts: run.tries(),
             waited_ns: run.waited_ns(),
             duration_ns: run.duration_ns(),
         }
-    }
-}
-
-/// The same names as in the totals.
-fn name(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::SucceededAtOnce => "succeeded_at_once",
-        Verdict::BecameReady => "became_ready",
-        Verdict::Flaky => "flaky",
-        Verdict::Failed => "failed",
-        Verdict::Cancelled => "cancelled",
-        Verdict::Refused => "refused",
-        Verdict::Unfinished => "unfinished",
     }
 }

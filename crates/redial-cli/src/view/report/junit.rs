@@ -8,7 +8,7 @@ use std::io;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use super::collector::{Attempt, Ended, Run, Verdict};
+use super::collector::{Attempt, AttemptResult, Run, Verdict};
 use super::plain::plain;
 use super::summary::{CommandSummary, Summary, Sums};
 use super::words::{self, UNKNOWN_COMMAND, happened, nanos};
@@ -112,7 +112,7 @@ fn push_end(xml: &mut Xml, element: &str, run: &Run) -> io::Result<()> {
 /// An attempt that did not succeed.
 struct Failure<'r> {
     attempt: &'r Attempt,
-    ended: &'r Ended,
+    ended: &'r AttemptResult,
     run: &'r Run,
 }
 
@@ -120,7 +120,7 @@ impl Failure<'_> {
     fn push(&self, xml: &mut Xml, element: &str) -> io::Result<()> {
         xml.create_element(element)
             .with_attribute(("message", self.message().as_str()))
-            .with_attribute(("type", kind(self.ended.outcome)))
+            .with_attribute(("type", self.ended.outcome.name()))
             .write_inner_content(|xml| {
                 push_text(xml, "stackTrace", &self.story())?;
                 match self.tail() {
@@ -139,7 +139,7 @@ impl Failure<'_> {
         }
         xml.create_element("failure")
             .with_attribute(("message", self.message().as_str()))
-            .with_attribute(("type", kind(self.ended.outcome)))
+            .with_attribute(("type", self.ended.outcome.name()))
             .write_text_content(BytesText::new(&plain(&text)))?;
         Ok(())
     }
@@ -164,19 +164,6 @@ impl Failure<'_> {
 
     fn tail(&self) -> Option<String> {
         self.ended.stderr_tail.as_deref().map(plain)
-    }
-}
-
-/// The kind of a failure, by its name in the events.
-fn kind(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Succeeded => "succeeded",
-        Outcome::Failed => "failed",
-        Outcome::Timeout => "timeout",
-        Outcome::SpawnError => "spawn_error",
-        Outcome::Signalled => "signalled",
-        Outcome::Cancelled => "cancelled",
-        Outcome::Refused => "refused",
     }
 }
 

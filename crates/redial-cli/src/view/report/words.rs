@@ -109,16 +109,7 @@ pub(super) fn why(run: &Run) -> Option<String> {
 
 /// The words of the core for its own names; other names as they are.
 fn reason(name: &str) -> String {
-    const ALL: [Stop; 7] = [
-        Stop::AttemptsSpent,
-        Stop::Rejected,
-        Stop::Deadline,
-        Stop::WaitBudget,
-        Stop::RetryAfterTooLong,
-        Stop::Budget,
-        Stop::BreakerOpen,
-    ];
-    match ALL.into_iter().find(|stop| stop.name() == name) {
+    match Stop::ALL.into_iter().find(|stop| stop.name() == name) {
         Some(stop) => stop.to_string(),
         None => name.to_owned(),
     }
