@@ -131,13 +131,16 @@ pub(crate) struct Everywhere {
 }
 
 impl Cli {
-    /// The command line with `run` or `until` as its only verb: enough to parse a valid one, and
-    /// describing the other verbs would take longer than starting a command.
-    #[cfg(unix)]
+    /// The command line with one verb alone, of those that are called most: enough to parse a valid
+    /// one, and describing the other verbs would take longer than starting a command.
     pub(crate) fn command_of(verb: &std::ffi::OsStr) -> Option<Command> {
         let verb = match verb.to_str()? {
+            #[cfg(unix)]
             "run" => Run::augment_args(Command::new("run")),
+            #[cfg(unix)]
             "until" => Until::augment_args(Command::new("until")),
+            "plan" => Plan::augment_args(Command::new("plan")),
+            "check" => Check::augment_args(Command::new("check")),
             _ => return None,
         };
         Some(Everywhere::augment_args(Command::new("redial")).subcommand(verb))

@@ -98,7 +98,6 @@ fn run_verb() -> Result<u8, Failure> {
 }
 
 fn matches() -> Result<ArgMatches, clap::Error> {
-    #[cfg(unix)]
     if let Some(mut command) = std::env::args_os().nth(1).and_then(|verb| Cli::command_of(&verb)) {
         let matches = command.try_get_matches_from_mut(std::env::args_os());
         // As above, the exit frees it.
