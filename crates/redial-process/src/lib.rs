@@ -4,7 +4,8 @@
 //! [`Reactor`] is the one place that waits. A [slot](SlotId) is where commands run one after the
 //! other, and [`AttemptLoop`] runs one of them under a policy: it starts attempts, judges them by
 //! rules, asks the engine what follows, waits, and ends what a failed attempt left behind. An
-//! [`Observer`] is told what happens.
+//! [`Observer`] is told what happens. Policies come from `redial-core` and rules from
+//! `redial-policy`, which a program that uses this crate depends on, too.
 //!
 //! ```
 //! use std::time::Duration;

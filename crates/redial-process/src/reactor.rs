@@ -102,7 +102,22 @@ impl Reactor {
     }
 
     /// A slot whose commands are children of a [guard](crate::guard), which is the subreaper of their
-    /// descendants. The guard is this program, started again with this argument.
+    /// descendants. The guard is this program, started again with this argument: the first thing that
+    /// `main` does is to look for it.
+    ///
+    /// ```no_run
+    /// const GUARD: &std::ffi::CStr = c"--guard-of-commands";
+    ///
+    /// # #[cfg(target_os = "linux")]
+    /// fn main() {
+    ///     if redial_process::guard::is_asked_for(GUARD, std::env::args_os()) {
+    ///         return redial_process::guard::serve();
+    ///     }
+    ///     // … `reactor.guarded_slot(streams, GUARD)`
+    /// }
+    /// # #[cfg(not(target_os = "linux"))]
+    /// # fn main() {}
+    /// ```
     ///
     /// # Errors
     /// Where the guard cannot be started; ENOSYS elsewhere than on Linux.

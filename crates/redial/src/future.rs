@@ -35,8 +35,9 @@ use crate::testing::switch::is_skipped;
 /// # Ok(()) }
 /// ```
 ///
-/// A call is a future: it can be spawned, joined, boxed and selected as it is. Dropping it cancels
-/// it cleanly at any point: no task, timer or token is left behind.
+/// A call is a future: it can be spawned, joined, boxed and selected as it is. A task that is
+/// spawned cannot borrow: give it a policy that is not a constant by value or in an `Arc`. Dropping
+/// a call cancels it cleanly at any point: no task, timer or token is left behind.
 ///
 /// An operation that wants to know which attempt it is, or how much time is left, is run by
 /// [`retry_with`]. For state that the attempts mutate (rustc says that a captured variable cannot

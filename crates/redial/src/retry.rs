@@ -150,7 +150,8 @@ where
     }
 
     /// Retries also after a value of which `unfinished` says so, such as a job that is still
-    /// pending. When it is over without a better one, the last value comes back.
+    /// pending. When the policy gives up, the call is `Ok` with the last, unfinished value: look at
+    /// it, or ask for the [`outcome`](Self::outcome), whose `reason` then says why it stopped.
     ///
     /// ```
     /// use redial::{Policy, blocking, testing::ManualClock};
@@ -265,8 +266,8 @@ where
     }
 
     /// Says what a timeout and an open breaker are in the operation's own error, which then is the
-    /// error of the call. It stands before or after [`timeout`](Self::timeout) and
-    /// [`breaker`](Self::breaker); before, where the error is not a [`std::error::Error`].
+    /// error of the call. If your error does not implement [`std::error::Error`], call this before
+    /// [`timeout`](Self::timeout) and [`breaker`](Self::breaker).
     ///
     /// ```
     /// use std::time::Duration;
