@@ -1,28 +1,26 @@
-//! What failed attempts wrote to standard error, and what redial said of them, kept until it is
-//! known whether anybody needs to read it (`--stderr hold`).
+//! The standard error of failed attempts, with the lines that redial printed about them. It is held
+//! until the run ends, and written only if the run fails (`--stderr hold`).
 
 use std::io;
 
+use super::CHUNK;
 use super::store::Store;
 
 /// How many attempts a part of the backlog holds.
-const KEPT: u32 = 50;
+const ATTEMPTS_PER_PART: u32 = 50;
 
-/// What is copied at once.
-const CHUNK: usize = 1 << 16;
-
-/// The first attempts of a run, and the last ones. Those between are left out, so that a run which
-/// goes on for days fills no disk.
+/// The first attempts of a run, and the last ones. Those in between are dropped, so that a run of many
+/// days does not fill the disk.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
     first: Part,
-    /// The last attempts are in two parts, of which the older one goes when the newer one is full.
+    /// The last attempts are in two parts. When the newer one is full, the older one is dropped.
     older: Part,
     newer: Part,
-    /// How many attempts went with the older parts.
-    left_out: u64,
-    /// Why something is missing.
-    trouble: Option<String>,
+    /// How many attempts were dropped.
+    dropped: u64,
+    /// Why some of it is lost.
+    error: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -32,35 +30,31 @@ struct Part {
 }
 
 impl Backlog {
-    /// Keeps an attempt: what redial said before it, what it wrote, what redial said after it.
+    /// Adds an attempt: the lines that redial printed before it, what it wrote, the lines after it.
     pub(crate) fn keep(&mut self, before: &str, wrote: Option<&Store>, after: &str) {
-        if self.first.attempts >= KEPT && self.newer.attempts >= KEPT {
-            self.left_out += u64::from(self.older.attempts);
+        let is_first_full = self.first.attempts >= ATTEMPTS_PER_PART;
+        if is_first_full && self.newer.attempts >= ATTEMPTS_PER_PART {
+            self.dropped += u64::from(self.older.attempts);
             self.older = std::mem::take(&mut self.newer);
         }
-        let part = if self.first.attempts < KEPT { &mut self.first } else { &mut self.newer };
+        let part = if is_first_full { &mut self.newer } else { &mut self.first };
         if let Err(error) = part.keep(before, wrote, after) {
-            self.trouble.get_or_insert(format!(
+            self.error.get_or_insert(format!(
                 "some of what failed attempts wrote to standard error is lost: {error}"
             ));
         }
     }
 
-    /// All of it in order, ready to come out.
-    pub(crate) fn take(&mut self) -> Vec<Store> {
-        let Self { first, older, newer, left_out, .. } = std::mem::take(self);
+    /// Empties the backlog: all of it, in order; and why some of it is lost, if it is.
+    pub(crate) fn take(&mut self) -> (Vec<Store>, Option<String>) {
+        let Self { first, older, newer, dropped, error } = std::mem::take(self);
         let mut note = Store::default();
-        if left_out > 0 {
-            let said = format!("redial: {left_out} more failed attempts are left out here\n");
-            // So little fits in memory.
+        if dropped > 0 {
+            let said = format!("redial: {dropped} more failed attempts are left out here\n");
+            // Cannot fail: it fits in memory.
             let _ = note.append(said.as_bytes());
         }
-        [first.store, note, older.store, newer.store].into_iter().collect()
-    }
-
-    /// Why something is missing: once.
-    pub(crate) fn trouble(&mut self) -> Option<String> {
-        self.trouble.take()
+        (vec![first.store, note, older.store, newer.store], error)
     }
 }
 
@@ -81,7 +75,7 @@ impl Part {
             last = buffer[length - 1];
             position += length as u64;
         }
-        // What redial says begins a line of its own.
+        // The command may have left its last line unfinished.
         if last != b'\n' && !after.is_empty() {
             self.store.append(b"\n")?;
         }
@@ -119,10 +113,10 @@ mod tests {
         backlog.keep("", Some(&store("")), "four\n");
         backlog.keep("", Some(&store("quiet")), "");
         assert_eq!(
-            text(&backlog.take()),
+            text(&backlog.take().0),
             "before\nunfinished\none\nfinished\ntwo\nthree\nfour\nquiet"
         );
-        assert_eq!(text(&backlog.take()), "", "it comes out once");
+        assert_eq!(text(&backlog.take().0), "", "it comes out once");
     }
 
     #[test]
@@ -132,7 +126,7 @@ mod tests {
             for attempt in 1..=attempts {
                 backlog.keep("", Some(&store(&format!("{attempt}\n"))), "");
             }
-            let text = text(&backlog.take());
+            let text = text(&backlog.take().0);
             let (mut shown, mut left_out) = (Vec::new(), 0);
             for line in text.lines() {
                 match line.strip_prefix("redial: ").and_then(|rest| rest.split_once(' ')) {

@@ -12,8 +12,8 @@ use nix::unistd::{AccessFlags, Pid};
 /// A command, ready to be started any number of times.
 #[derive(Debug)]
 pub struct Command {
-    words: Vec<CString>,
-    environment: Vec<CString>,
+    pub(crate) words: Vec<CString>,
+    pub(crate) environment: Vec<CString>,
 }
 
 /// Standard input, output and error of a command; those of this process where there is nothing.
@@ -34,21 +34,6 @@ impl Command {
         Self { words, environment }
     }
 
-    #[cfg(target_os = "linux")]
-    pub(crate) fn from_parts(words: Vec<CString>, environment: Vec<CString>) -> Self {
-        Self { words, environment }
-    }
-
-    #[cfg(target_os = "linux")]
-    pub(crate) fn words(&self) -> &[CString] {
-        &self.words
-    }
-
-    #[cfg(target_os = "linux")]
-    pub(crate) fn environment(&self) -> &[CString] {
-        &self.environment
-    }
-
     /// Starts it: in a process group of its own, or in ours, where a terminal is.
     pub(crate) fn start(
         &self,
@@ -63,19 +48,7 @@ impl Command {
                 actions.add_dup2(stream.as_raw_fd(), number)?;
             }
         }
-        let mut attributes = PosixSpawnAttr::init()?;
-        // Rust's runtime ignores SIGPIPE; the command must not.
-        let mut by_default = SigSet::empty();
-        by_default.add(Signal::SIGPIPE);
-        attributes.set_sigdefault(&by_default)?;
-        attributes.set_sigmask(mask)?;
-        let mut flags =
-            PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK;
-        if own_group {
-            attributes.set_pgroup(Pid::from_raw(0))?;
-            flags |= PosixSpawnFlags::POSIX_SPAWN_SETPGROUP;
-        }
-        attributes.set_flags(flags)?;
+        let attributes = attributes(own_group, mask)?;
         let own = self::variables(variables);
         let mut environment: Vec<&CStr> = Vec::with_capacity(self.environment.len() + own.len());
         environment.extend(self.environment.iter().map(CString::as_c_str));
@@ -93,6 +66,22 @@ impl Command {
             started => started,
         }
     }
+}
+
+/// How a process is started: in a process group of its own or in ours, with this signal mask.
+pub(crate) fn attributes(own_group: bool, mask: &SigSet) -> nix::Result<PosixSpawnAttr> {
+    let mut attributes = PosixSpawnAttr::init()?;
+    // Rust's runtime ignores SIGPIPE; the command must not.
+    attributes.set_sigdefault(&Signal::SIGPIPE.into())?;
+    attributes.set_sigmask(mask)?;
+    let mut flags =
+        PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK;
+    if own_group {
+        attributes.set_pgroup(Pid::from_raw(0))?;
+        flags |= PosixSpawnFlags::POSIX_SPAWN_SETPGROUP;
+    }
+    attributes.set_flags(flags)?;
+    Ok(attributes)
 }
 
 /// The file of a command that `posix_spawnp` has found in `PATH`.

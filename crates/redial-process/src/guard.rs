@@ -18,7 +18,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
+use nix::spawn::{PosixSpawnFileActions, posix_spawn};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
@@ -86,18 +86,11 @@ impl Guard {
         let null = null.map_err(errno)?;
         actions.add_dup2(null.as_raw_fd(), 1)?;
         actions.add_dup2(null.as_raw_fd(), 2)?;
-        let mut attributes = PosixSpawnAttr::init()?;
-        let mut by_default = SigSet::empty();
-        by_default.add(Signal::SIGPIPE);
-        attributes.set_sigdefault(&by_default)?;
-        attributes.set_sigmask(mask)?;
-        attributes.set_flags(
-            PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK,
-        )?;
+        let attributes = command::attributes(false, mask)?;
         // posix_spawnp looks for the command in the PATH of its caller, which will be the guard.
-        let own = Command::new(&[], &[]);
+        let Command { environment, .. } = Command::new(&[], &[]);
         let words = [NAME, argument];
-        let pid = posix_spawn(c"/proc/self/exe", &actions, &attributes, &words, own.environment())?;
+        let pid = posix_spawn(c"/proc/self/exe", &actions, &attributes, &words, &environment)?;
         Ok(Self {
             socket: ours,
             pid,
@@ -134,26 +127,24 @@ impl Guard {
         self.is_disowned = true;
     }
 
-    /// Replaces a guard that is gone, or that has to leave a daemon alone: it could not tell that from
-    /// what the next command starts.
-    pub(crate) fn renew(&mut self, mask: &SigSet) -> nix::Result<()> {
-        if self.is_gone || (self.is_disowned && self.has_children) {
-            let mut next = Self::spawn(self.argument, mask)?;
-            (next.times, next.times_before) = (self.times, self.times);
-            *self = next;
-        }
-        self.is_disowned = false;
-        Ok(())
-    }
-
     /// Asks for a command to be started; [`next`](Self::next) has the answer.
+    ///
+    /// A guard that is gone is replaced first, and one that has to leave a daemon alone: it could not
+    /// tell that from what this command starts.
     pub(crate) fn start(
         &mut self,
         command: &Command,
         variables: &[(&str, OsString)],
         stdio: &Stdio,
         own_group: bool,
-    ) -> Result<(), Errno> {
+        mask: &SigSet,
+    ) -> nix::Result<()> {
+        if self.is_gone || (self.is_disowned && self.has_children) {
+            let mut next = Self::spawn(self.argument, mask)?;
+            (next.times, next.times_before) = (self.times, self.times);
+            *self = next;
+        }
+        self.is_disowned = false;
         let words = write_down(command, variables, own_group)?;
         let own = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
         let mut given = [words.as_fd(); DESCRIPTORS];
@@ -249,12 +240,12 @@ fn write_down(
     variables: &[(&str, OsString)],
     own_group: bool,
 ) -> Result<OwnedFd, Errno> {
+    let Command { words, environment } = command;
     let mut bytes = vec![u8::from(own_group)];
-    bytes.extend((command.words().len() as u64).to_ne_bytes());
-    command.words().iter().for_each(|word| bytes.extend(word.as_bytes_with_nul()));
+    bytes.extend((words.len() as u64).to_ne_bytes());
     let own = command::variables(variables);
-    let all = command.environment().iter().chain(&own);
-    all.for_each(|variable| bytes.extend(variable.as_bytes_with_nul()));
+    let all = words.iter().chain(environment).chain(&own);
+    all.for_each(|text| bytes.extend(text.as_bytes_with_nul()));
     let memory = rustix::fs::memfd_create(c"redial-start", MemfdFlags::CLOEXEC).map_err(errno)?;
     let file = File::from(memory);
     file.write_all_at(&bytes, 0).map_err(|_| Errno::ENOMEM)?;
@@ -271,7 +262,7 @@ fn read_back(file: &File) -> Option<(bool, Command)> {
         .split_inclusive(|byte| *byte == 0)
         .filter_map(|text| CStr::from_bytes_with_nul(text).ok().map(CStr::to_owned));
     let words = texts.by_ref().take(u64::from_ne_bytes(*count) as usize).collect();
-    Some((*own_group != 0, Command::from_parts(words, texts.collect())))
+    Some((*own_group != 0, Command { words, environment: texts.collect() }))
 }
 
 /// Is a guard, until the process that started it is gone. To be called by a program that was started
@@ -283,10 +274,8 @@ pub fn serve() {
     if SigSet::all().thread_block().is_err() {
         return;
     }
-    let mut of_children = SigSet::empty();
-    of_children.add(Signal::SIGCHLD);
     let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-    let Ok(ended) = SignalFd::with_flags(&of_children, flags) else { return };
+    let Ok(ended) = SignalFd::with_flags(&Signal::SIGCHLD.into(), flags) else { return };
     let socket = rustix::stdio::stdin();
     loop {
         let mut fds =

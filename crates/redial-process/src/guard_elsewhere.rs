@@ -47,17 +47,14 @@ impl Guard {
         match self.0 {}
     }
 
-    pub(crate) fn renew(&mut self, _: &SigSet) -> nix::Result<()> {
-        match self.0 {}
-    }
-
     pub(crate) fn start(
         &mut self,
         _: &Command,
         _: &[(&str, OsString)],
         _: &Stdio,
         _: bool,
-    ) -> Result<(), Errno> {
+        _: &SigSet,
+    ) -> nix::Result<()> {
         match self.0 {}
     }
 

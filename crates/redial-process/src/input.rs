@@ -1,15 +1,14 @@
 //! Standard input, which is the same for every attempt.
 
+use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::PollFlags;
 use rustix::fs::{FileType, SeekFrom};
 use rustix::io::Errno;
 
+use super::CHUNK;
 use super::store::Store;
-
-/// The size of one read, and of most pipes.
-const CHUNK: usize = 1 << 16;
 
 /// Where commands get their standard input from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,13 +77,10 @@ impl Input {
     }
 
     /// The standard input of the next attempt; none where it inherits ours.
-    pub(crate) fn open(&mut self, is_last: bool) -> rustix::io::Result<Option<OwnedFd>> {
+    pub(crate) fn open(&mut self, is_last: bool) -> std::io::Result<Option<OwnedFd>> {
         match self {
             Self::Inherited => Ok(None),
-            Self::Null => {
-                let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
-                rustix::fs::open("/dev/null", flags, rustix::fs::Mode::empty()).map(Some)
-            }
+            Self::Null => File::open("/dev/null").map(|null| Some(null.into())),
             Self::Rewound(position) => {
                 rustix::fs::seek(rustix::stdio::stdin(), SeekFrom::Start(*position))?;
                 Ok(None)

@@ -114,15 +114,10 @@ pub use times::Times;
 
 use std::os::fd::OwnedFd;
 
-/// A pipe that no command inherits: its end to read from, and its end to write to.
-fn pipe() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
-    #[cfg(target_os = "linux")]
-    return rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
-    #[cfg(not(target_os = "linux"))]
-    {
-        let (read, write) = rustix::pipe::pipe()?;
-        rustix::io::fcntl_setfd(&read, rustix::io::FdFlags::CLOEXEC)?;
-        rustix::io::fcntl_setfd(&write, rustix::io::FdFlags::CLOEXEC)?;
-        Ok((read, write))
-    }
+/// The size of one read: the capacity of a pipe on Linux.
+const CHUNK: usize = 1 << 16;
+
+/// A pipe that no command inherits (`O_CLOEXEC`): the end to read from, and the end to write to.
+fn pipe() -> std::io::Result<(OwnedFd, OwnedFd)> {
+    std::io::pipe().map(|(read, write)| (read.into(), write.into()))
 }

@@ -190,10 +190,8 @@ impl Reactor {
         let Some(guard) = &mut slot.guard else {
             return slot.has_started(command.start(variables, &stdio, own_group, mask), own_group);
         };
-        let requested = guard.renew(mask).and_then(|()| {
-            slot.tree.set_parent(guard.pid());
-            guard.start(command, variables, &stdio, own_group)
-        });
+        let requested = guard.start(command, variables, &stdio, own_group, mask);
+        slot.tree.set_parent(guard.pid());
         match requested {
             Ok(()) => slot.phase = Phase::Starting,
             Err(error) => slot.has_started(Err(error), own_group),

@@ -10,10 +10,7 @@ use rustix::io::Errno;
 use super::output::{Output, inherited};
 use super::store::Store;
 use super::streams::Sink;
-use super::terminal;
-
-/// The size of one read.
-const CHUNK: usize = 1 << 16;
+use super::{CHUNK, terminal};
 
 /// More than a pseudo-terminal buffers. FIONREAD counts the buffer of the line discipline, and not what
 /// is on its way there, so that how much the command left unread is not known exactly.
@@ -29,7 +26,6 @@ pub(crate) struct Relay {
     held: Option<Store>,
     /// What was read and not yet written.
     pending: Vec<u8>,
-    written: usize,
     /// How much of what the command wrote before it ended is still unread, at most.
     unread: u64,
     /// Why what the command wrote is lost.
@@ -49,13 +45,11 @@ enum Source {
 
 impl Relay {
     /// The relay, and the end that the command gets.
-    pub(crate) fn open(stream: Stream, sink: Sink) -> rustix::io::Result<(Self, OwnedFd)> {
+    pub(crate) fn open(stream: Stream, sink: Sink) -> std::io::Result<(Self, OwnedFd)> {
         let original = inherited(stream);
-        let (from, theirs) = if sink != Sink::Keep && rustix::termios::isatty(original) {
-            let terminal = terminal::like(original)?;
-            (terminal.ours, terminal.theirs)
-        } else {
-            crate::pipe()?
+        let (from, theirs) = match sink != Sink::Keep && rustix::termios::isatty(original) {
+            true => terminal::like(original)?,
+            false => crate::pipe()?,
         };
         rustix::io::ioctl_fionbio(&from, true)?;
         let mut relay = Self::without_command(stream);
@@ -72,7 +66,6 @@ impl Relay {
             source: Source::Ended,
             held: None,
             pending: Vec::new(),
-            written: 0,
             unread: 0,
             lost: None,
         }
@@ -80,10 +73,8 @@ impl Relay {
 
     /// The descriptor to poll.
     pub(crate) fn wants(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
-        if self.written < self.pending.len() {
-            return Some((self.output.as_fd(), PollFlags::OUT));
-        }
         match &self.source {
+            _ if !self.pending.is_empty() => Some((self.output.as_fd(), PollFlags::OUT)),
             Source::Command(from) => Some((from.as_fd(), PollFlags::IN)),
             Source::Held { .. } => Some((self.output.as_fd(), PollFlags::OUT)),
             Source::Ended => None,
@@ -92,12 +83,10 @@ impl Relay {
 
     /// The descriptor is ready: one read, or one write.
     pub(crate) fn step(&mut self, watch: &mut Watch) {
-        if self.written < self.pending.len() {
-            self.write();
-            return;
+        if !self.pending.is_empty() {
+            return self.write();
         }
         self.pending.resize(CHUNK, 0);
-        self.written = 0;
         let read = match &mut self.source {
             Source::Command(from) => match rustix::io::read(from, &mut self.pending) {
                 Err(Errno::AGAIN | Errno::INTR) => {
@@ -156,8 +145,8 @@ impl Relay {
 
     /// Writes as much as does not block.
     fn write(&mut self) {
-        match self.output.write(&self.pending[self.written..]) {
-            Ok(length) => self.written += length,
+        match self.output.write(&self.pending) {
+            Ok(length) => drop(self.pending.drain(..length)),
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(error) => self.fail(error),
         }
@@ -178,7 +167,6 @@ impl Relay {
         self.held = None;
         self.source = Source::Ended;
         self.pending.clear();
-        self.written = 0;
     }
 
     /// The reader was too slow: what is left is dropped.
@@ -212,12 +200,12 @@ impl Relay {
             Source::Held { .. } => false,
             Source::Ended => true,
         };
-        is_read && self.written >= self.pending.len()
+        is_read && self.pending.is_empty()
     }
 
     /// Whether the stream has come to EOF and all of it is written.
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.source, Source::Ended) && self.written >= self.pending.len()
+        matches!(self.source, Source::Ended) && self.pending.is_empty()
     }
 
     /// There is no other attempt: writes what was held, after the stores in `before`. What children of

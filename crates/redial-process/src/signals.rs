@@ -117,15 +117,12 @@ fn hear_of_children() {
 
 /// Unblocks the signals, now that there is no command any more.
 pub fn release() {
-    let mut all = SigSet::empty();
-    watched().for_each(|signal| all.add(signal));
-    let _ = all.thread_unblock();
+    let _ = watched().collect::<SigSet>().thread_unblock();
 }
 
 /// Takes the default action of a signal: stops this process, or ends it.
 pub fn take_default_action(signal: Signal) {
-    let mut only = SigSet::empty();
-    only.add(signal);
+    let only = SigSet::from(signal);
     let _ = raise(signal);
     let _ = only.thread_unblock();
     // Still there: a stop is over, or this is PID 1, which no signal ends.

@@ -79,8 +79,7 @@ impl Streams {
         if go_as_one(rules, sinks) {
             let (relay, theirs) = Relay::open(Stream::Stderr, sinks.stderr)?;
             self.outputs = [None, Some(relay)];
-            let output = rustix::io::fcntl_dupfd_cloexec(&theirs, 3)?;
-            return Ok([input, Some(output), Some(theirs)]);
+            return Ok([input, Some(theirs.try_clone()?), Some(theirs)]);
         }
         let output = self.output(0, Stream::Stdout, rules, sinks.stdout)?;
         let errors = self.output(1, Stream::Stderr, rules, sinks.stderr)?;
@@ -93,7 +92,7 @@ impl Streams {
         stream: Stream,
         rules: &Rules,
         sink: Sink,
-    ) -> rustix::io::Result<Option<OwnedFd>> {
+    ) -> std::io::Result<Option<OwnedFd>> {
         self.outputs[place] = None;
         if sink == Sink::Pass && !rules.watches(stream) {
             return Ok(None);
@@ -161,7 +160,8 @@ impl Streams {
     /// Prepares the backlog to be written, and after it what the caller has `said` since. Why some of it
     /// is lost, if it is.
     pub fn recall_errors(&mut self, said: &str) -> Option<String> {
-        self.recalled = self.backlog.take();
+        let (backlog, lost) = self.backlog.take();
+        self.recalled = backlog;
         let mut last = Store::default();
         let kept = last.append(said.as_bytes());
         self.recalled.push(last);
@@ -170,7 +170,7 @@ impl Streams {
         if !self.recalled.is_empty() {
             self.outputs[1].get_or_insert_with(|| Relay::without_command(Stream::Stderr));
         }
-        self.backlog.trouble().or_else(|| kept.err().map(|error| error.to_string()))
+        lost.or_else(|| kept.err().map(|error| error.to_string()))
     }
 
     /// No attempt follows: writes what was held.

@@ -8,15 +8,10 @@ use rustix::termios::{
     OptionalActions, OutputModes, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
 };
 
-/// The master, which is ours, and the slave, which is the command's.
-pub(crate) struct Terminal {
-    pub(crate) ours: OwnedFd,
-    pub(crate) theirs: OwnedFd,
-}
-
 /// A pseudo-terminal with the settings of `original`, but without OPOST: the original turns line feeds
-/// into CR LF, and must not do so twice.
-pub(crate) fn like(original: impl AsFd) -> rustix::io::Result<Terminal> {
+/// into CR LF, and must not do so twice. The master, which is ours, and the slave, which is the
+/// command's.
+pub(crate) fn like(original: impl AsFd) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
     let ours = openpt(flags)?;
     rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC)?;
@@ -29,7 +24,7 @@ pub(crate) fn like(original: impl AsFd) -> rustix::io::Result<Terminal> {
     settings.output_modes.remove(OutputModes::OPOST);
     tcsetattr(&theirs, OptionalActions::Now, &settings)?;
     resize(&ours, original);
-    Ok(Terminal { ours, theirs })
+    Ok((ours, theirs))
 }
 
 /// Makes a terminal as large as the original is now.

@@ -72,17 +72,25 @@ impl Tree {
         if !cfg!(target_os = "linux") {
             return self.group.is_some_and(|group| killpg(group, None).is_ok());
         }
-        has_children() && (self.foreign.is_empty() || !self.members(Below::All).is_empty())
+        has_children() && (self.foreign.is_empty() || !self.processes().is_empty())
     }
 
     /// Sends a signal to all of them.
     pub(crate) fn signal(&self, signal: Signal) {
-        self.processes().send(signal);
+        self.signal_these(&self.processes(), signal);
     }
 
     /// All of them, as they are now.
-    pub(crate) fn processes(&self) -> Processes<'_> {
-        Processes { tree: self, members: self.members(Below::All) }
+    pub(crate) fn processes(&self) -> Vec<Pid> {
+        self.members(Below::All)
+    }
+
+    /// Sends a signal to these, which [`processes`](Self::processes) has found.
+    pub(crate) fn signal_these(&self, processes: &[Pid], signal: Signal) {
+        match processes {
+            [] => self.signal_without_proc(signal),
+            _ => processes.iter().for_each(|member| send(*member, signal)),
+        }
     }
 
     /// Sends a signal to the process group of the command alone, as a terminal or `timeout` would. Who has
@@ -103,7 +111,7 @@ impl Tree {
 
     /// Asks the group of the command to end, by this signal.
     pub(crate) fn ask_group(&mut self, signal: Signal) {
-        let members = self.members(Below::All);
+        let members = self.processes();
         let inside = members.into_iter().filter(|member| !self.is_in_other_group(*member));
         self.asked = inside.map(|member| (member, program(member))).collect();
         self.signal_group(signal);
@@ -113,7 +121,7 @@ impl Tree {
 
     /// Asks those to end that have not been asked.
     pub(crate) fn ask_others(&mut self, signal: Signal) {
-        let members = self.members(Below::All);
+        let members = self.processes();
         if members.is_empty() && self.asked.is_empty() {
             self.signal_without_proc(signal);
             self.signal_without_proc(Signal::SIGCONT);
@@ -130,7 +138,7 @@ impl Tree {
 
     /// Sends a signal to those that are in another process group.
     pub(crate) fn signal_others(&self, signal: Signal) {
-        let members = self.members(Below::All).into_iter();
+        let members = self.processes().into_iter();
         members
             .filter(|member| self.is_in_other_group(*member))
             .for_each(|member| send(member, signal));
@@ -172,22 +180,6 @@ impl Tree {
     }
 }
 
-/// All processes of a tree, at one moment.
-pub(crate) struct Processes<'t> {
-    tree: &'t Tree,
-    members: Vec<Pid>,
-}
-
-impl Processes<'_> {
-    /// ESRCH and EPERM do not matter: a process is gone, or belongs to another user.
-    pub(crate) fn send(self, signal: Signal) {
-        match self.members {
-            members if members.is_empty() => self.tree.signal_without_proc(signal),
-            members => members.into_iter().for_each(|member| send(member, signal)),
-        }
-    }
-}
-
 /// Whose children to look for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Below {
@@ -196,6 +188,7 @@ enum Below {
     NotOfOtherRedials,
 }
 
+/// ESRCH and EPERM do not matter: a process is gone, or belongs to another user.
 fn send(member: Pid, signal: Signal) {
     let _ = kill(member, signal);
 }

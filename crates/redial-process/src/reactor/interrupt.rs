@@ -61,7 +61,9 @@ impl Reactor {
             // Walking /proc took a while: a key may have stopped them again.
             received.extend(self.received());
             if ends_with_cont(&received) {
-                processes.into_iter().for_each(|all| all.send(Signal::SIGCONT));
+                for (slot, processes) in self.slots.iter().zip(&processes) {
+                    slot.tree.signal_these(processes, Signal::SIGCONT);
+                }
             }
         }
         let stops = self.stops;

@@ -167,15 +167,12 @@ impl Slot {
 
     /// Does what is due by now. When something is due next.
     pub(super) fn advance(&mut self, now: &Now) -> Option<Time> {
-        match &self.phase {
+        match self.phase {
             Phase::Idle | Phase::Starting => None,
             Phase::Running(_) => self.advance_running(now),
             Phase::Draining(_) => self.advance_draining(now),
             Phase::Sweeping(_) => self.advance_sweeping(now),
-            Phase::Publishing { until } => {
-                let until = *until;
-                self.advance_publishing(until, now)
-            }
+            Phase::Publishing { until } => self.advance_publishing(until, now),
         }
     }
 

@@ -22,13 +22,10 @@ impl Signals {
     pub(crate) fn watch() -> nix::Result<Self> {
         hear_of_children();
         let ignored = ignored();
-        let mut heard = SigSet::empty();
-        for signal in watched() {
-            // What a parent ignores for us, as nohup does, stays ignored.
-            if ignored & (1 << (signal as i32 - 1)) == 0 || signal == Signal::SIGCHLD {
-                heard.add(signal);
-            }
-        }
+        // What a parent ignores for us, as nohup does, stays ignored.
+        let is_ignored = |signal: Signal| ignored & (1 << (signal as i32 - 1)) != 0;
+        let heard: SigSet =
+            watched().filter(|signal| !is_ignored(*signal) || *signal == Signal::SIGCHLD).collect();
         let mut blocked = heard;
         // A file that may not grow is an error of writing, not the end of redial.
         blocked.add(Signal::SIGXFSZ);
