@@ -34,12 +34,12 @@ impl Command {
         Self { words, environment }
     }
 
-    /// Starts it: in a process group of its own, or in ours, where a terminal is.
+    /// Starts it in this process group; see [`attributes`].
     pub(crate) fn start(
         &self,
         variables: &[(&str, OsString)],
         stdio: &Stdio,
-        own_group: bool,
+        group: Option<Pid>,
         mask: &SigSet,
     ) -> Result<Pid, Errno> {
         let mut actions = PosixSpawnFileActions::init()?;
@@ -48,7 +48,7 @@ impl Command {
                 actions.add_dup2(stream.as_raw_fd(), number)?;
             }
         }
-        let attributes = attributes(own_group, mask)?;
+        let attributes = attributes(group, mask)?;
         let own = self::variables(variables);
         let mut environment: Vec<&CStr> = Vec::with_capacity(self.environment.len() + own.len());
         environment.extend(self.environment.iter().map(CString::as_c_str));
@@ -68,16 +68,19 @@ impl Command {
     }
 }
 
-/// How a process is started: in a process group of its own or in ours, with this signal mask.
-pub(crate) fn attributes(own_group: bool, mask: &SigSet) -> nix::Result<PosixSpawnAttr> {
+/// Where [`attributes`] asks for a process group of its own.
+pub(crate) const OWN_GROUP: Pid = Pid::from_raw(0);
+
+/// How a process is started: with this signal mask, in this process group or else in its parent's.
+pub(crate) fn attributes(group: Option<Pid>, mask: &SigSet) -> nix::Result<PosixSpawnAttr> {
     let mut attributes = PosixSpawnAttr::init()?;
     // Rust's runtime ignores SIGPIPE; the command must not.
     attributes.set_sigdefault(&Signal::SIGPIPE.into())?;
     attributes.set_sigmask(mask)?;
     let mut flags =
         PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK;
-    if own_group {
-        attributes.set_pgroup(Pid::from_raw(0))?;
+    if let Some(group) = group {
+        attributes.set_pgroup(group)?;
         flags |= PosixSpawnFlags::POSIX_SPAWN_SETPGROUP;
     }
     attributes.set_flags(flags)?;

@@ -21,7 +21,7 @@ use nix::errno::Errno;
 use nix::spawn::{PosixSpawnFileActions, posix_spawn};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpgrp};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::MemfdFlags;
 use rustix::net::{
@@ -86,7 +86,8 @@ impl Guard {
         let null = null.map_err(errno)?;
         actions.add_dup2(null.as_raw_fd(), 1)?;
         actions.add_dup2(null.as_raw_fd(), 2)?;
-        let attributes = command::attributes(false, mask)?;
+        // In a group of its own: a KILL of the group of this process must not take the guard with it.
+        let attributes = command::attributes(Some(command::OWN_GROUP), mask)?;
         // posix_spawnp looks for the command in the PATH of its caller, which will be the guard.
         let Command { environment, .. } = Command::new(&[], &[]);
         let words = [NAME, argument];
@@ -145,7 +146,8 @@ impl Guard {
             *self = next;
         }
         self.is_disowned = false;
-        let words = write_down(command, variables, own_group)?;
+        let group = if own_group { command::OWN_GROUP } else { getpgrp() };
+        let words = write_down(command, variables, group)?;
         let own = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
         let mut given = [words.as_fd(); DESCRIPTORS];
         for ((given, stream), own) in given.iter_mut().zip(stdio).zip(own) {
@@ -233,15 +235,14 @@ impl Message {
     }
 }
 
-/// A file in memory with everything that is not a descriptor: whether the command gets a process group
-/// of its own, how many words it has, then the words and the environment, each with its NUL.
+/// A file in memory with everything that is not a descriptor: the process group of the command, how many words it has, then the words and the environment, each with its NUL.
 fn write_down(
     command: &Command,
     variables: &[(&str, OsString)],
-    own_group: bool,
+    group: Pid,
 ) -> Result<OwnedFd, Errno> {
     let Command { words, environment } = command;
-    let mut bytes = vec![u8::from(own_group)];
+    let mut bytes = group.as_raw().to_ne_bytes().to_vec();
     bytes.extend((words.len() as u64).to_ne_bytes());
     let own = command::variables(variables);
     let all = words.iter().chain(environment).chain(&own);
@@ -253,16 +254,17 @@ fn write_down(
 }
 
 /// What [`write_down`] wrote.
-fn read_back(file: &File) -> Option<(bool, Command)> {
+fn read_back(file: &File) -> Option<(Pid, Command)> {
     let mut bytes = vec![0; file.metadata().ok()?.len() as usize];
     file.read_exact_at(&mut bytes, 0).ok()?;
-    let (own_group, rest) = bytes.split_first()?;
+    let (group, rest) = bytes.split_first_chunk()?;
+    let group = Pid::from_raw(i32::from_ne_bytes(*group));
     let (count, rest) = rest.split_first_chunk()?;
     let mut texts = rest
         .split_inclusive(|byte| *byte == 0)
         .filter_map(|text| CStr::from_bytes_with_nul(text).ok().map(CStr::to_owned));
     let words = texts.by_ref().take(u64::from_ne_bytes(*count) as usize).collect();
-    Some((*own_group != 0, Command { words, environment: texts.collect() }))
+    Some((group, Command { words, environment: texts.collect() }))
 }
 
 /// Is a guard, until the process that started it is gone. To be called by a program that was started
@@ -320,10 +322,14 @@ fn receive(socket: BorrowedFd<'_>) -> rustix::io::Result<Option<VecDeque<OwnedFd
 }
 
 fn start_one(mut given: VecDeque<OwnedFd>, mask: &SigSet) -> Result<Pid, Errno> {
+    // The kernel passes only as many as the limit of open files allows (MSG_CTRUNC).
+    if given.len() != DESCRIPTORS {
+        return Err(Errno::EMFILE);
+    }
     let words = given.pop_back().map(File::from);
     let stdio: Stdio = std::array::from_fn(|_| given.pop_front());
-    let (own_group, command) = words.as_ref().and_then(read_back).ok_or(Errno::EPROTO)?;
-    command.start(&[], &stdio, own_group, mask)
+    let (group, command) = words.as_ref().and_then(read_back).ok_or(Errno::EPROTO)?;
+    command.start(&[], &stdio, Some(group), mask)
 }
 
 /// Waits for every child that has ended or was stopped, and tells of it.

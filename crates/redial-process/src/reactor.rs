@@ -19,7 +19,7 @@ use rustix::process::{WaitOptions, wait};
 use self::interrupt::Interrupt;
 use self::slot::{Now, Phase, Slot};
 use crate::clock::Clock;
-use crate::command::{Command, Stdio};
+use crate::command::{self, Command, Stdio};
 use crate::guard::Guard;
 use crate::observer::Observer;
 use crate::signals::{Sender, Signals};
@@ -188,7 +188,8 @@ impl Reactor {
         let slot = &mut self.slots[slot.0];
         slot.timeout_at = None;
         let Some(guard) = &mut slot.guard else {
-            return slot.has_started(command.start(variables, &stdio, own_group, mask), own_group);
+            let group = own_group.then_some(command::OWN_GROUP);
+            return slot.has_started(command.start(variables, &stdio, group, mask), own_group);
         };
         let requested = guard.start(command, variables, &stdio, own_group, mask);
         slot.tree.set_parent(guard.pid());

@@ -75,8 +75,34 @@ impl Tree {
         has_children() && (self.foreign.is_empty() || !self.processes().is_empty())
     }
 
+    /// Kills the command and all that is still below it, when the guard that was their parent is gone.
+    /// Stopped first, they cannot start others meanwhile.
+    pub(crate) fn kill_command(&self) {
+        let is_reused = |root: &Pid| self.group.is_some() && self.is_in_other_group(*root);
+        let Some(root) = self.root.filter(|root| !is_reused(root)) else { return };
+        let mut stopped = Vec::new();
+        loop {
+            let members = descendants(vec![root], |_| true);
+            let new: Vec<_> = members.into_iter().filter(|one| !stopped.contains(one)).collect();
+            if new.is_empty() {
+                break;
+            }
+            new.iter().for_each(|member| send(*member, Signal::SIGSTOP));
+            stopped.extend(new);
+        }
+        stopped.into_iter().for_each(|member| send(member, Signal::SIGKILL));
+    }
+
+    /// A guard that somebody has stopped could not tell what becomes of its commands.
+    fn continue_guard(&self) {
+        if self.parent != Pid::this() {
+            send(self.parent, Signal::SIGCONT);
+        }
+    }
+
     /// Sends a signal to all of them.
     pub(crate) fn signal(&self, signal: Signal) {
+        self.continue_guard();
         self.signal_these(&self.processes(), signal);
     }
 
@@ -96,6 +122,7 @@ impl Tree {
     /// Sends a signal to the process group of the command alone, as a terminal or `timeout` would. Who has
     /// made another group, such as a shell, passes it on.
     pub(crate) fn signal_group(&self, signal: Signal) {
+        self.continue_guard();
         if self.group.is_some() {
             return self.signal_without_proc(signal);
         }
@@ -165,19 +192,23 @@ impl Tree {
         }
         let mut members = children(self.parent);
         members.retain(|child| !self.foreign.contains(child));
-        let mut at = 0;
-        while let Some(parent) = members.get(at).copied() {
-            at += 1;
-            if below == Below::NotOfOtherRedials && is_redial(parent) {
-                continue;
-            }
+        descendants(members, |parent| below == Below::All || !is_redial(parent))
+    }
+}
+
+/// These processes and all below them, without those below one that does not `count`.
+fn descendants(mut members: Vec<Pid>, counts: impl Fn(Pid) -> bool) -> Vec<Pid> {
+    let mut at = 0;
+    while let Some(parent) = members.get(at).copied() {
+        at += 1;
+        if counts(parent) {
             // A PID that was reused meanwhile must not lead into a cycle.
             let next = children(parent).into_iter();
             let new: Vec<_> = next.filter(|child| !members.contains(child)).collect();
             members.extend(new);
         }
-        members
     }
+    members
 }
 
 /// Whose children to look for.

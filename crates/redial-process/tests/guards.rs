@@ -29,11 +29,12 @@ mod linux {
     type Test = (&'static str, fn(&Path));
 
     /// Each runs in a process of its own, because there is one reactor in a process.
-    const TESTS: [Test; 9] = [
+    const TESTS: [Test; 10] = [
         ("eight_commands_run_at_once_and_each_has_its_own_output", eight_at_once),
         ("what_one_command_started_is_ended_and_nothing_of_another", only_its_own),
         ("a_command_that_is_cut_does_not_disturb_the_others", one_is_cut),
         ("a_kill_of_this_process_leaves_nothing_running", a_kill_leaves_nothing),
+        ("a_kill_of_its_whole_process_group_leaves_nothing_running", a_group_kill_leaves_nothing),
         ("what_cannot_be_started_is_an_error_and_the_slot_is_free", not_found),
         ("a_command_is_looked_for_in_the_path_of_this_process", in_path),
         ("a_daemon_that_is_disowned_outlives_the_guard_and_the_slot_gets_another", disowned),
@@ -207,6 +208,18 @@ mod linux {
         wait_until(|| families.iter().all(|family| running(family).is_empty()));
     }
 
+    /// As `timeout -s KILL` does it.
+    fn a_group_kill_leaves_nothing(folder: &Path) {
+        use std::os::unix::process::CommandExt;
+        let mut killed = anew(KILLED, folder).process_group(0).spawn().unwrap();
+        let families = ["a", "b", "c"].map(|name| folder.join(name));
+        wait_until(|| families.iter().all(|family| running(family).len() == 3));
+        let group = nix::unistd::Pid::from_raw(killed.id().cast_signed());
+        nix::sys::signal::killpg(group, nix::sys::signal::SIGKILL).unwrap();
+        killed.wait().unwrap();
+        wait_until(|| families.iter().all(|family| running(family).is_empty()));
+    }
+
     fn wait_to_be_killed(folder: &Path) {
         let (mut slots, ids) = Slots::new(3, Options::default());
         for (slot, name) in ids.iter().zip(["a", "b", "c"]) {
@@ -267,7 +280,7 @@ mod linux {
 
     fn a_killed_guard(folder: &Path) {
         let (mut slots, ids) = Slots::new(1, Options::default());
-        let script = "echo $PPID > $FOLDER/guard; until [ -e $FOLDER/over ]; do sleep .01; done";
+        let script = "(sleep 999) & echo $$ $! > $FOLDER/a; echo $PPID > $FOLDER/guard; sleep 999";
         slots.sh(ids[0], script, folder);
         while slots.reactor.started(ids[0]).is_none() {
             slots.reactor.turn(None, &mut ());
@@ -278,7 +291,7 @@ mod linux {
         let exit = slots.reactor.wait_for_exit(ids[0], &mut ()).unwrap();
         use std::os::unix::process::ExitStatusExt;
         assert_eq!(exit.status.unwrap().signal(), Some(9), "nobody knows what became of it");
-        fs::write(folder.join("over"), "").unwrap();
+        wait_until(|| running(&folder.join("a")).is_empty());
         slots.sh(ids[0], "echo again", folder);
         assert_eq!(slots.code(ids[0]), Some(0));
         assert_eq!(slots.output(ids[0]), "again\n");

@@ -197,12 +197,19 @@ impl<'de> Visitor<'de> for PolicyVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Policy, A::Error> {
         let (mut options, mut modifiers) = (Vec::new(), None);
         while let Some(name) = map.next_key::<String>()? {
+            let is_twice = match name.as_str() {
+                "modifiers" => modifiers.is_some(),
+                _ => options.iter().any(|Written { name: other, .. }| *other == name),
+            };
+            if is_twice {
+                return Err(de::Error::custom(format_args!("duplicate-option: `{name}`")));
+            }
+            if options.len() == OPTIONS_MAX {
+                return Err(de::Error::custom(format_args!("more than {OPTIONS_MAX} options")));
+            }
             if name == "modifiers" {
                 modifiers = Some(map.next_value::<Vec<Modifier>>()?);
                 continue;
-            }
-            if options.iter().any(|Written { name: other, .. }| *other == name) {
-                return Err(de::Error::custom(format_args!("duplicate-option: `{name}`")));
             }
             let Value(value) = map.next_value()?;
             options.push(Written { name, value });
@@ -223,6 +230,9 @@ impl<'de> Visitor<'de> for PolicyVisitor {
 
 /// What applies to a delay one after the other, in the order of a table, which has none.
 const CHAIN: [&str; 3] = ["min_delay", "max_delay", "jitter"];
+
+/// More than there are: what is longer is no policy, and need not be read to its end.
+const OPTIONS_MAX: usize = 64;
 
 /// An option as it is written in a clause.
 struct Written {

@@ -284,8 +284,10 @@ impl Slot {
                 Report::Gone if matches!(self.phase, Phase::Starting) => {
                     self.has_started(Err(Errno::ESRCH), own_group);
                 }
-                // The guard was killed: nobody can say what became of the command.
+                // The guard was killed: nobody can say what becomes of the command, and the next one must
+                // not run beside it.
                 Report::Gone if self.command.is_some() && self.status.is_none() => {
+                    self.tree.kill_command();
                     return Some(ExitStatus::from_raw(Signal::SIGKILL as i32));
                 }
                 Report::Gone => {}

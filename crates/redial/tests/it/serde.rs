@@ -127,6 +127,10 @@ fn an_error_names_the_diagnostic_the_value_and_what_would_be_right() {
         (r#"{"retry": 3, "retry": 4}"#, "duplicate-option: `retry`"),
         (r#"{"jitter": "full", "jitter": "equal"}"#, "duplicate-option: `jitter`"),
         (r#"{"jitter": "full", "modifiers": []}"#, "`jitter` stands beside `modifiers`"),
+        (
+            r#"{"modifiers": [{"jitter": "full"}], "modifiers": []}"#,
+            "duplicate-option: `modifiers`",
+        ),
         (r#"{"modifiers": [{}]}"#, "invalid length 0, expected a table with one of the keys"),
         (
             r#"{"modifiers": [{"jitter": "full", "max_delay": "1s"}]}"#,
