@@ -17,6 +17,11 @@ fn main() {
     if links_with(FOLDED) {
         println!("cargo:rustc-link-arg-bins={FOLDED}");
     }
+    let cold = format!("-Wl,-T,{}/cold.ld", env::var("CARGO_MANIFEST_DIR").unwrap_or_default());
+    println!("cargo:rerun-if-changed=cold.ld");
+    if links_with(&cold) {
+        println!("cargo:rustc-link-arg-bins={cold}");
+    }
     let is_static = of_target("FEATURE").split(',').any(|feature| feature == "crt-static");
     if is_static || env::var_os("HOST") != env::var_os("TARGET") {
         return;

@@ -132,6 +132,8 @@ pub(crate) enum Outcome {
     Cancelled,
     /// Nothing ran: the breaker was open.
     Refused,
+    /// It was running when redial itself was killed; of flows alone.
+    Lost,
 }
 
 impl Outcome {
@@ -145,6 +147,7 @@ impl Outcome {
             Self::Signalled => "signalled",
             Self::Cancelled => "cancelled",
             Self::Refused => "refused",
+            Self::Lost => "lost",
         }
     }
 }
@@ -218,7 +221,7 @@ pub(crate) struct RunEnd {
     /// Why it stopped without success, by the stable names of the core; `signal` for a signal.
     pub(crate) reason: Option<String>,
     pub(crate) attempts: u32,
-    /// It succeeded, and not at once; of `until` none is, because to wait is what it is for.
+    /// It succeeded, and not at the first attempt; never of `until`.
     pub(crate) flaky: bool,
     /// How redial ends: with this code …
     pub(crate) exit: Option<u8>,
@@ -243,6 +246,7 @@ mod tests {
             Outcome::Signalled,
             Outcome::Cancelled,
             Outcome::Refused,
+            Outcome::Lost,
         ] {
             assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.name());
         }

@@ -8,6 +8,13 @@ pub(crate) const FAILURE: u8 = 1;
 #[cfg(unix)]
 pub(crate) const BREAKER_OPEN: u8 = 75;
 
+/// Another process holds the run of a flow: `EX_TEMPFAIL`, too.
+pub(crate) const HELD: u8 = 75;
+
+/// The deadline of a flow has passed.
+#[cfg(unix)]
+pub(crate) const DEADLINE: u8 = 124;
+
 /// A flaky run under `--flaky fail`, with `--exit-codes reason`.
 #[cfg(unix)]
 pub(crate) const FLAKY: u8 = 90;

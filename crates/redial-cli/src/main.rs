@@ -13,22 +13,21 @@ mod exit_code;
 mod output;
 mod policies;
 mod rules;
-#[cfg(unix)]
-mod run;
-#[cfg(unix)]
-mod shared;
 mod shell;
 mod source;
 #[cfg(all(target_os = "linux", target_env = "gnu", not(test)))]
 mod start;
 mod visible;
 
+// Its first module is `run`.
+mod verb;
+
 // `run` needs its first two modules.
 mod view;
 
-mod simulate;
-mod tune;
-mod verb;
+// After the others: none of it is needed by `run`.
+mod flows;
+
 #[cfg(test)]
 #[path = "../tests/it/xml.rs"]
 mod xml;
@@ -51,7 +50,7 @@ fn main() -> std::process::ExitCode {
 /// Does what the command line asks for; gives the exit code.
 fn main_code() -> u8 {
     #[cfg(target_os = "linux")]
-    if redial_process::guard::is_asked_for(run::GUARD, std::env::args_os()) {
+    if redial_process::guard::is_asked_for(verb::run::GUARD, std::env::args_os()) {
         redial_process::guard::serve();
         return 0;
     }
@@ -78,9 +77,11 @@ fn run_verb() -> Result<u8, Failure> {
     let verb = matches.subcommand().map(|(_, matches)| matches);
     match cli.verb {
         #[cfg(unix)]
-        Verb::Run(arguments) => run::run(&ManuallyDrop::new(arguments), Mode::Run, verb),
+        Verb::Run(arguments) => verb::run::run(&ManuallyDrop::new(arguments), Mode::Run, verb),
         #[cfg(unix)]
-        Verb::Until(arguments) => run::run(&arguments.0, Mode::Until, verb),
+        Verb::Until(arguments) => verb::run::run(&arguments.0, Mode::Until, verb),
+        #[cfg(unix)]
+        Verb::Map(map) => verb::map::run(&map.0, verb),
         Verb::Plan(plan) => verb::plan::run(&plan, verb),
         Verb::Check(check) => verb::check::run(&check),
         Verb::Explain(explain) => verb::explain::run(&explain),
@@ -88,9 +89,10 @@ fn run_verb() -> Result<u8, Failure> {
         Verb::Classify(classify) => verb::classify::run(&classify, verb),
         Verb::Report(report) => verb::report::run(&report),
         #[cfg(unix)]
-        Verb::Shared(shared) => shared::run(&shared),
-        Verb::Simulate(simulate) => simulate::run(*simulate, verb),
-        Verb::Tune(tune) => tune::run(*tune, verb),
+        Verb::Shared(shared) => verb::shared::run(&shared),
+        Verb::Simulate(simulate) => verb::simulate::run(*simulate, verb),
+        Verb::Tune(tune) => verb::tune::run(*tune, verb),
+        Verb::Flow(flow) => verb::flow::run(&flow),
         Verb::Completions(completions) => verb::help::completions(&completions),
         Verb::Man(man) => verb::help::man(&man),
         Verb::Help(help) => verb::help::run(&help),

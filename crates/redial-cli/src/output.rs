@@ -35,6 +35,8 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            // ERROR_PIPE_NOT_CONNECTED, which the standard library has no kind for.
+            _ if cfg!(windows) && error.raw_os_error() == Some(233) => Self::BrokenPipe,
             _ => Self::Message(format!("cannot write to standard output: {error}")),
         }
     }
@@ -123,7 +125,16 @@ fn file_beside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
     // As open(2) would create it: the umask applies.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder.unwrap_or(Path::new(".")))
+    // The error of tempfile has the name of the temporary file, which nobody has asked for.
+    let folder = folder.unwrap_or(Path::new("."));
+    builder.tempfile_in(folder).map_err(|error| match error.kind() {
+        // /proc has no room for files of ours, and calls that ENOENT.
+        kind @ io::ErrorKind::NotFound if folder.is_dir() => {
+            io::Error::new(kind, "no file can be created in its folder")
+        }
+        kind @ io::ErrorKind::NotFound => io::Error::new(kind, "its folder does not exist"),
+        kind => kind.into(),
+    })
 }
 
 #[cfg(unix)]
@@ -148,9 +159,14 @@ fn copy_owner_and_permissions(path: &Path, file: &std::fs::Metadata) -> io::Resu
 
 /// The width of the terminal, or of COLUMNS.
 pub(crate) fn width() -> usize {
+    real_width().clamp(40, 160)
+}
+
+/// The same however narrow or wide it is, for what is drawn over and must not wrap.
+pub(crate) fn real_width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    columns.or_else(terminal).unwrap_or(100).clamp(40, 160)
+    columns.or_else(terminal).unwrap_or(100)
 }
 
 /// `1 error`, `2 errors`

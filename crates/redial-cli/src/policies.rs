@@ -1,6 +1,7 @@
 //! The policies that a command line selects: `--with`, `--policy`, `--preset`, a file, the
 //! environment or the default, each with the single options that flags override.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -296,6 +297,13 @@ fn of_file(
         let mut one = overlaid(name, entry.clone(), &of_the_file, &source, flags)?;
         one.is_default = document.default_name() == Some(&entry.name);
         selected.push(one);
+    }
+    if selected.len() > 1 && flags.overrides().is_empty() {
+        // Of several policies none is about to run: what a base lacks, another that extends it has.
+        let place = |found: &Diagnostic| (found.kind, found.span);
+        let told: HashSet<_> = document.diagnostics().iter().map(place).collect();
+        let is_told = |found: &Diagnostic| told.contains(&place(found));
+        selected.iter_mut().for_each(|one| one.diagnostics.retain(is_told));
     }
     Ok(selected)
 }

@@ -59,6 +59,28 @@ fn names(flags: &RuleFlags, mode: Mode) -> Result<(&'static str, Vec<String>), F
     Ok(("--rules", names.collect()))
 }
 
+/// The sets that flags and the environment name, and of those from files their texts and formats.
+#[cfg(unix)]
+pub(crate) fn named_sets(
+    flags: &RuleFlags,
+) -> Result<Vec<(String, Option<(String, String)>)>, Failure> {
+    let (by, names) = names(flags, Mode::Run)?;
+    let pinned = |name: String| {
+        if RuleSet::named(&name).is_some() {
+            return Ok((name, None));
+        }
+        let source = Source::open(&name, None).map_err(|error| format!("{by}: {error}"))?;
+        let stem = std::path::Path::new(&name).file_stem().unwrap_or_default().to_string_lossy();
+        let format = match source.format {
+            redial_policy::Format::Toml => "toml",
+            redial_policy::Format::Json => "json",
+            _ => "yaml",
+        };
+        Ok((stem.into_owned(), Some((source.text.clone(), format.to_owned()))))
+    };
+    names.into_iter().map(pinned).collect()
+}
+
 /// `rules git, from REDIAL_RULES`, where the environment names the sets.
 #[cfg(unix)]
 pub(crate) fn from_environment(flags: &RuleFlags, mode: Mode) -> Result<Option<String>, Failure> {
@@ -69,7 +91,7 @@ pub(crate) fn from_environment(flags: &RuleFlags, mode: Mode) -> Result<Option<S
 
 /// The longest delay that a command may ask for.
 pub(crate) fn max_retry_after(flags: &RuleFlags) -> Result<Duration, Failure> {
-    let default = Limits::new().retry_after_max();
+    let default = Limits::new().get_max_retry_after();
     duration_or("--max-retry-after", flags.max_retry_after.as_deref(), default)
 }
 

@@ -1,13 +1,15 @@
 //! A command as it would be typed into a shell.
 
+use std::ffi::OsStr;
+
 /// The words of a command, quoted where a shell would read them as something else. Two commands
 /// that differ are written differently, so this is also what runs are grouped by.
-pub(crate) fn command(argv: &[String]) -> String {
-    let words = argv.iter().enumerate().map(|(index, word)| {
-        if index == 0 && means_more_when_first(word) {
-            quoted(word)
-        } else {
-            quoted_if_needed(word)
+pub(crate) fn command(argv: impl IntoIterator<Item: AsRef<OsStr>>) -> String {
+    let words = argv.into_iter().enumerate().map(|(index, word)| {
+        let word = word.as_ref().to_string_lossy();
+        match index == 0 && means_more_when_first(&word) {
+            true => quoted(&word),
+            false => quoted_if_needed(&word),
         }
     });
     words.collect::<Vec<_>>().join(" ")
@@ -52,7 +54,7 @@ mod tests {
     use super::*;
 
     fn typed(words: &[&str]) -> String {
-        command(&words.iter().copied().map(String::from).collect::<Vec<_>>())
+        command(words)
     }
 
     #[test]

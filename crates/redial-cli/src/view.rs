@@ -1,5 +1,5 @@
-//! What is shown, and how: one table, one axis, one writer of SVG and one page for every verb, and
-//! on them what each verb shows.
+//! Drawing: one table, one axis, one SVG writer and one HTML page for every verb, and what each verb
+//! draws with them.
 
 // `redial run` needs the first two; see `main.rs`.
 pub(crate) mod duration;
@@ -14,3 +14,6 @@ pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod svg;
 pub(crate) mod table;
+
+// After the others, as in `verb.rs`.
+pub(crate) mod flow;

@@ -208,9 +208,7 @@ impl Backoff {
     }
 
     pub(crate) const fn decorrelated_below(base: u64, cap: u64) -> Self {
-        let mut backoff = Self::from_kind(Kind::Decorrelated { base });
-        backoff.shape.set_unwritten_cap(cap);
-        backoff
+        Self::from_kind(Kind::Decorrelated { base, unwritten_cap: cap })
     }
 
     #[inline]
@@ -462,13 +460,14 @@ impl<S> Backoff<S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) const fn with(self, modifier: Modifier) -> Self {
         let mut backoff = self;
         backoff.push(modifier);
         backoff
     }
 
+    #[inline(always)]
     pub(crate) const fn push(&mut self, modifier: Modifier) {
         self.shape.push(modifier);
     }
@@ -480,6 +479,7 @@ impl<S> Backoff<S> {
     }
 
     /// Works out what so many retries will look up.
+    #[inline]
     pub(crate) const fn ready(&mut self, retries: u64) -> Ready {
         self.shape.ready(retries)
     }
@@ -494,23 +494,24 @@ impl<S: Schedule> Backoff<S> {
     /// Delay `n`, in nanoseconds; `previous` is what the source gave last, and becomes what it
     /// gives now.
     ///
-    /// Out of line: most delays are looked up, by [`Policy`].
-    #[cold]
-    #[inline(never)]
+    /// Most delays are looked up, by [`Policy`].
+    #[inline]
     pub(crate) fn next(&self, n: u64, previous: &mut u64, random: &mut impl Random) -> u64 {
         let given = match self.shape.kind() {
             Kind::Own => {
-                let n = u32::try_from(n).unwrap_or(u32::MAX);
-                nanos(self.source.delay(n, Duration::from_nanos(*previous), random))
+                self.source.advance(u32::try_from(n).unwrap_or(u32::MAX), previous, random)
             }
-            Kind::Decorrelated { base } => {
-                decorrelated(base, self.shape.source_cap(), *previous, random.word())
+            Kind::Decorrelated { base, .. } => {
+                *previous = decorrelated(base, self.shape.source_cap(), *previous, random.word());
+                *previous
             }
-            _ => self.shape.at(n),
+            _ => {
+                *previous = self.shape.at(n);
+                *previous
+            }
         };
-        *previous = given;
-        let modifiers = self.shape.chain().as_slice();
-        modifiers.iter().fold(given, |delay, modifier| modifier.apply(delay, random))
+        let modifiers = self.shape.chain().iter();
+        modifiers.fold(given, |delay, modifier| modifier.apply(delay, random))
     }
 }
 
@@ -522,7 +523,7 @@ impl<S: fmt::Debug> fmt::Debug for Backoff<S> {
             Kind::List { .. } => backoff.field("source", &List(self.shape.entries())),
             kind => backoff.field("source", &kind),
         };
-        backoff.field("modifiers", &self.shape.chain().as_slice()).finish()
+        backoff.field("modifiers", self.shape.chain()).finish()
     }
 }
 

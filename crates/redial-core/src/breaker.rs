@@ -71,6 +71,7 @@ impl BreakerBuilder {
     /// breaker.admit(|| Time::ZERO).expect("closed").failed(Time::ZERO);
     /// assert!(matches!(breaker.state(Time::ZERO), BreakerState::Open { .. }));
     /// ```
+    #[inline]
     pub const fn failures(self, failures: u32) -> Self {
         Self { failures, ..self }
     }
@@ -83,6 +84,7 @@ impl BreakerBuilder {
     /// let breaker = Breaker::builder().recovery(Duration::from_secs(5)).build();
     /// # let _ = breaker;
     /// ```
+    #[inline]
     pub const fn recovery(self, recovery: Duration) -> Self {
         Self { recovery, ..self }
     }
@@ -95,6 +97,7 @@ impl BreakerBuilder {
     /// let breaker = Breaker::builder().probes(3).build();
     /// # let _ = breaker;
     /// ```
+    #[inline]
     pub const fn probes(self, probes: u32) -> Self {
         Self { probes, ..self }
     }
@@ -112,6 +115,7 @@ impl BreakerBuilder {
     /// Where a setting is out of range. In a `const` or `static` that is a compile error; for
     /// values that are known only at run time there is [`try_build`](Self::try_build).
     #[track_caller]
+    #[inline]
     pub const fn build(self) -> Breaker {
         match self.check() {
             Some(invalid) => invalid.refuse(),
@@ -132,6 +136,7 @@ impl BreakerBuilder {
     /// # Errors
     ///
     /// The first setting that is out of range.
+    #[inline]
     pub fn try_build(self) -> Result<Breaker, Invalid> {
         match self.check() {
             Some(invalid) => Err(invalid),
@@ -161,6 +166,7 @@ impl BreakerBuilder {
     /// # Errors
     ///
     /// As [`try_build`](Self::try_build): a setting that is out of range.
+    #[inline]
     pub fn resume(self, snapshot: BreakerSnapshot, now: Time) -> Result<Breaker, Invalid> {
         if let Some(invalid) = self.check() {
             return Err(invalid);
@@ -182,11 +188,12 @@ impl BreakerBuilder {
         Ok(Breaker { settings: self, word: AtomicU64::new(word) })
     }
 
+    #[inline]
     const fn check(&self) -> Option<Invalid> {
         if self.failures == 0 {
-            Some(Invalid(Mistake::Zero("breaker failures")))
+            Some(Invalid(Mistake::Zero(&"breaker failures")))
         } else if self.probes == 0 {
-            Some(Invalid(Mistake::Zero("breaker probes")))
+            Some(Invalid(Mistake::Zero(&"breaker probes")))
         } else if self.probes as u64 > PROBES_MAX {
             Some(Invalid(Mistake::Probes(self.probes)))
         } else {
@@ -248,6 +255,7 @@ impl Breaker {
     /// static BREAKER: redial_core::Breaker = redial_core::Breaker::new();
     /// # let _ = &BREAKER;
     /// ```
+    #[inline]
     pub const fn new() -> Self {
         Self::builder().build()
     }
@@ -261,10 +269,12 @@ impl Breaker {
     ///     Breaker::builder().failures(3).recovery(Duration::from_secs(10)).probes(2).build();
     /// # let _ = &BREAKER;
     /// ```
+    #[inline]
     pub const fn builder() -> BreakerBuilder {
         BreakerBuilder { failures: 5, recovery: Duration::from_secs(30), probes: 1 }
     }
 
+    #[inline]
     const fn closed(settings: BreakerBuilder) -> Self {
         let word = State::Closed { failures: 0 }.in_period(0);
         Self { settings, word: AtomicU64::new(word) }
@@ -289,6 +299,7 @@ impl Breaker {
     }
 
     /// One of the probes of a half-open breaker; the first one half-opens it.
+    #[inline]
     fn admit_probe(&self, now: Time) -> Option<Permit<'_>> {
         let admitted = self.change(|state, period| match state {
             State::Open { until_micros } if micros_left(until_micros, now) == 0 => {
@@ -314,6 +325,7 @@ impl Breaker {
     /// breaker.admit(|| Time::ZERO).expect("closed").failed(Time::ZERO);
     /// assert_eq!(breaker.state(Time::ZERO), BreakerState::Closed { failures: 1 });
     /// ```
+    #[inline]
     pub fn state(&self, now: Time) -> BreakerState {
         State::of(self.word.load(Ordering::Acquire)).at(now)
     }
@@ -328,6 +340,7 @@ impl Breaker {
     /// assert_eq!(resumed.state(Time::ZERO), BreakerState::Closed { failures: 1 });
     /// # Ok::<(), redial_core::Invalid>(())
     /// ```
+    #[inline]
     pub fn snapshot(&self, now: Time) -> BreakerSnapshot {
         let word = self.word.load(Ordering::Acquire);
         let (running, succeeded) = match State::of(word) {
@@ -351,6 +364,7 @@ impl Breaker {
     /// assert_eq!(resumed.state(Time::ZERO), BreakerState::Closed { failures: 1 });
     /// # Ok::<(), redial_core::Invalid>(())
     /// ```
+    #[inline]
     pub const fn permit(&self, period: u16) -> Permit<'_> {
         Permit { breaker: self, period: period as u64 & PERIOD }
     }
@@ -364,10 +378,12 @@ impl Breaker {
     /// breaker.reset();
     /// assert_eq!(breaker.state(Time::ZERO), BreakerState::Closed { failures: 0 });
     /// ```
+    #[inline]
     pub fn reset(&self) {
         let _ = self.change(|_, period| Some((State::Closed { failures: 0 }, next(period))));
     }
 
+    #[inline]
     fn report_success(&self, admitted_in: u64) {
         let _ = self.change(|state, period| match state {
             _ if period != admitted_in => None,
@@ -387,6 +403,7 @@ impl Breaker {
     }
 
     /// The state after the report, whether it counted or not.
+    #[inline]
     fn report_failure(&self, admitted_in: u64, now: Time) -> BreakerState {
         let until_micros = until_micros(now, self.settings.recovery);
         let changed = self.change(|state, period| match state {
@@ -404,6 +421,7 @@ impl Breaker {
     }
 
     /// A probe that never reported makes room for another.
+    #[inline]
     fn release(&self, admitted_in: u64) {
         let _ = self.change(|state, period| match state {
             State::HalfOpen { running, succeeded } if period == admitted_in => {
@@ -415,6 +433,7 @@ impl Breaker {
 
     /// One atomic step to the state and period that `step` gives, and the new word; the word as it
     /// is where `step` gave nothing.
+    #[inline]
     fn change(&self, step: impl Fn(State, u64) -> Option<(State, u64)>) -> Result<u64, u64> {
         let step = |word| {
             step(State::of(word), period(word)).map(|(state, period)| state.in_period(period))
@@ -426,12 +445,14 @@ impl Breaker {
 }
 
 impl Default for Breaker {
+    #[inline]
     fn default() -> Self {
         Self::new()
     }
 }
 
 impl fmt::Debug for Breaker {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = State::of(self.word.load(Ordering::Acquire));
         f.debug_struct("Breaker").field("state", &state).finish_non_exhaustive()
@@ -461,6 +482,7 @@ impl Permit<'_> {
     /// use redial_core::{Breaker, Time};
     /// Breaker::new().admit(|| Time::ZERO).expect("closed").succeeded();
     /// ```
+    #[inline]
     pub fn succeeded(self) {
         self.breaker.report_success(self.period);
         core::mem::forget(self);
@@ -477,6 +499,7 @@ impl Permit<'_> {
     /// assert_eq!(fail(), Time::ZERO);
     /// assert_eq!(fail(), Time::ZERO.after(Duration::from_secs(30)));
     /// ```
+    #[inline]
     pub fn failed(self, now: Time) -> Time {
         let state = self.breaker.report_failure(self.period, now);
         core::mem::forget(self);
@@ -494,6 +517,7 @@ impl Permit<'_> {
     /// let permit = Breaker::new().admit(|| Time::ZERO).expect("closed").into_period();
     /// assert_eq!(permit, 0);
     /// ```
+    #[inline]
     pub fn into_period(self) -> u16 {
         let period = self.period as u16;
         core::mem::forget(self);
@@ -502,6 +526,7 @@ impl Permit<'_> {
 }
 
 impl Drop for Permit<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.breaker.release(self.period);
     }
@@ -522,6 +547,7 @@ const HALF_BITS: u32 = PAYLOAD_BITS / 2;
 const PROBES_MAX: u64 = (1 << HALF_BITS) - 1;
 
 impl State {
+    #[inline]
     const fn in_period(self, period: u64) -> u64 {
         let (tag, payload) = match self {
             Self::Closed { failures } => (0, failures),
@@ -531,6 +557,7 @@ impl State {
         tag << 62 | period << PAYLOAD_BITS | payload
     }
 
+    #[inline]
     const fn of(word: u64) -> Self {
         let payload = word & PAYLOAD;
         match word >> 62 {
@@ -541,6 +568,7 @@ impl State {
     }
 
     /// As callers see it: a breaker that has been open for long enough is half open.
+    #[inline]
     const fn at(self, now: Time) -> BreakerState {
         match self {
             Self::Closed { failures } => BreakerState::Closed { failures: failures as u32 },
@@ -553,10 +581,12 @@ impl State {
     }
 }
 
+#[inline]
 const fn period(word: u64) -> u64 {
     word >> PAYLOAD_BITS & PERIOD
 }
 
+#[inline]
 const fn next(period: u64) -> u64 {
     (period + 1) & PERIOD
 }
@@ -564,6 +594,7 @@ const fn next(period: u64) -> u64 {
 /// The longest recovery, four years: half of what 48 bits of microseconds can tell apart.
 const RECOVERY_MAX: u64 = PAYLOAD >> 1;
 
+#[inline]
 const fn micros(time: Time) -> u64 {
     time.as_nanos() / 1000
 }
@@ -571,6 +602,7 @@ const fn micros(time: Time) -> u64 {
 /// When a breaker that opens at `now` admits its probes: microseconds, rounded up, of which 48
 /// bits are kept. A clock may have any origin, the Unix epoch too: its low bits are enough to tell
 /// how long there is still to wait.
+#[inline]
 const fn until_micros(now: Time, recovery: Duration) -> u64 {
     let until = now.after(recovery).as_nanos();
     // At the end of time there is no next microsecond.
@@ -579,6 +611,7 @@ const fn until_micros(now: Time, recovery: Duration) -> u64 {
     (if until < latest { until } else { latest }) & PAYLOAD
 }
 
+#[inline]
 const fn micros_left(until_micros: u64, now: Time) -> u64 {
     let ahead = until_micros.wrapping_sub(micros(now)) & PAYLOAD;
     if ahead <= RECOVERY_MAX { ahead } else { 0 }

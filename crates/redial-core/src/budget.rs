@@ -89,8 +89,9 @@ impl BudgetBuilder {
     /// use redial_core::Budget;
     /// assert_eq!(Budget::builder().capacity(5.0).build().tokens(), 5.0);
     /// ```
+    #[inline]
     pub const fn capacity(self, tokens: f64) -> Self {
-        let (capacity, invalid) = self.billionths("budget capacity", tokens);
+        let (capacity, invalid) = self.billionths(&"budget capacity", tokens);
         Self { capacity, invalid, ..self }
     }
 
@@ -104,8 +105,9 @@ impl BudgetBuilder {
     /// budget.deposit();
     /// assert_eq!(budget.tokens(), 99.25);
     /// ```
+    #[inline]
     pub const fn deposit(self, tokens: f64) -> Self {
-        let (deposit, invalid) = self.billionths("budget deposit", tokens);
+        let (deposit, invalid) = self.billionths(&"budget deposit", tokens);
         Self { deposit, invalid, ..self }
     }
 
@@ -117,8 +119,9 @@ impl BudgetBuilder {
     /// assert!(budget.withdraw(Time::ZERO));
     /// assert_eq!(budget.tokens(), 86.0);
     /// ```
+    #[inline]
     pub const fn cost(self, tokens: f64) -> Self {
-        let (cost, invalid) = self.billionths("budget cost", tokens);
+        let (cost, invalid) = self.billionths(&"budget cost", tokens);
         Self { cost, invalid, ..self }
     }
 
@@ -133,8 +136,9 @@ impl BudgetBuilder {
     /// assert!(!budget.withdraw(Time::ZERO.after(Duration::from_millis(499))));
     /// assert!(budget.withdraw(Time::ZERO.after(Duration::from_millis(500))));
     /// ```
+    #[inline]
     pub const fn floor_per_second(self, tokens: f64) -> Self {
-        let (floor_per_second, invalid) = self.billionths("budget floor per second", tokens);
+        let (floor_per_second, invalid) = self.billionths(&"budget floor per second", tokens);
         Self { floor_per_second, invalid, ..self }
     }
 
@@ -151,6 +155,7 @@ impl BudgetBuilder {
     /// Where a setting is out of range. In a `const` or `static` that is a compile error; for
     /// values that are known only at run time there is [`try_build`](Self::try_build).
     #[track_caller]
+    #[inline]
     pub const fn build(self) -> Budget {
         match self.check() {
             Some(invalid) => invalid.refuse(),
@@ -174,6 +179,7 @@ impl BudgetBuilder {
     /// # Errors
     ///
     /// The first setting that is out of range, or a budget that could never be paid from.
+    #[inline]
     pub fn try_build(self) -> Result<Budget, Invalid> {
         match self.check() {
             Some(invalid) => Err(invalid),
@@ -207,6 +213,7 @@ impl BudgetBuilder {
     /// # Errors
     ///
     /// As [`try_build`](Self::try_build): a setting that is out of range.
+    #[inline]
     pub fn resume(self, snapshot: BudgetSnapshot, now: Time) -> Result<Budget, Invalid> {
         if let Some(invalid) = self.check() {
             return Err(invalid);
@@ -224,6 +231,7 @@ impl BudgetBuilder {
         })
     }
 
+    #[inline]
     const fn check(&self) -> Option<Invalid> {
         if self.invalid.is_some() {
             self.invalid
@@ -237,7 +245,12 @@ impl BudgetBuilder {
     }
 
     /// An amount as it is counted, and the first mistake so far.
-    const fn billionths(&self, option: &'static str, tokens: f64) -> (u64, Option<Invalid>) {
+    #[inline]
+    const fn billionths(
+        &self,
+        option: &'static &'static str,
+        tokens: f64,
+    ) -> (u64, Option<Invalid>) {
         match (Decimal::from_float(tokens), self.invalid) {
             // Less than a billionth would become nothing, which is another thing.
             (Some(amount), invalid) if amount.billionths() > 0 || tokens == 0.0 => {
@@ -257,6 +270,7 @@ impl Budget {
     /// static BUDGET: Budget = Budget::new();
     /// assert_eq!(BUDGET.tokens(), 100.0);
     /// ```
+    #[inline]
     pub const fn new() -> Self {
         Self::builder().build()
     }
@@ -268,6 +282,7 @@ impl Budget {
     /// static BUDGET: Budget = Budget::builder().deposit(0.1).floor_per_second(1.0).build();
     /// assert_eq!(BUDGET.tokens(), 100.0);
     /// ```
+    #[inline]
     pub const fn builder() -> BudgetBuilder {
         BudgetBuilder {
             capacity: 100 * BILLION,
@@ -278,6 +293,7 @@ impl Budget {
         }
     }
 
+    #[inline]
     const fn full(settings: BudgetBuilder) -> Self {
         let tokens = AtomicU64::new(settings.capacity);
         Self { settings, tokens, paid_until: AtomicU64::new(0) }
@@ -290,6 +306,7 @@ impl Budget {
     /// budget.deposit();
     /// assert_eq!(budget.tokens(), 100.0); // it was full
     /// ```
+    #[inline]
     pub fn deposit(&self) {
         self.add(self.settings.deposit);
     }
@@ -301,6 +318,7 @@ impl Budget {
     /// assert!(Budget::new().withdraw(Time::ZERO));
     /// ```
     #[must_use = "a retry that was not paid for must not happen"]
+    #[inline]
     pub fn withdraw(&self, now: Time) -> bool {
         let owed = self.claim_floor(now);
         let capacity = self.settings.capacity;
@@ -321,6 +339,7 @@ impl Budget {
     /// budget.refund();
     /// assert_eq!(budget.tokens(), 100.0);
     /// ```
+    #[inline]
     pub fn refund(&self) {
         self.add(self.settings.cost);
     }
@@ -330,6 +349,7 @@ impl Budget {
     /// ```
     /// assert_eq!(redial_core::Budget::new().tokens(), 100.0);
     /// ```
+    #[inline]
     pub fn tokens(&self) -> f64 {
         self.tokens.load(Ordering::Relaxed) as f64 / BILLION as f64
     }
@@ -345,6 +365,7 @@ impl Budget {
     /// assert_eq!(resumed.tokens(), 99.0);
     /// # Ok::<(), redial_core::Invalid>(())
     /// ```
+    #[inline]
     pub fn snapshot(&self) -> BudgetSnapshot {
         let paid_until = Time::from_nanos(self.paid_until.load(Ordering::Relaxed));
         BudgetSnapshot { tokens: self.tokens(), paid_until }
@@ -353,6 +374,7 @@ impl Budget {
     /// What the floor comes to since it was last paid, for the caller to put in. Whoever moves the
     /// mark forward gets it, so no moment is paid for twice; a caller whose clock is behind the mark
     /// gets nothing.
+    #[inline]
     fn claim_floor(&self, now: Time) -> u64 {
         let now = now.as_nanos();
         let floor = self.floor_by(now);
@@ -364,6 +386,7 @@ impl Budget {
 
     /// What the floor comes to by a time, counted from the origin of the clock: ⌊time · floor⌋. A
     /// payment is the difference of two of these: what one rounds off, the next makes up for.
+    #[inline]
     fn floor_by(&self, nanos: u64) -> u128 {
         // By seconds and by whole tokens, so that nothing is divided in 128 bits, which is slow.
         let floor = self.settings.floor_per_second;
@@ -374,6 +397,7 @@ impl Budget {
 
     /// Puts so much in. A budget that is full stays as it is, without a write that would take its
     /// cache line from other threads.
+    #[inline]
     fn add(&self, amount: u64) {
         let capacity = self.settings.capacity;
         self.change(|tokens| {
@@ -382,18 +406,21 @@ impl Budget {
     }
 
     /// One atomic step from what is there to what it becomes; false where it becomes nothing.
+    #[inline]
     fn change(&self, step: impl Fn(u64) -> Option<u64>) -> bool {
         self.tokens.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step).is_ok()
     }
 }
 
 impl Default for Budget {
+    #[inline]
     fn default() -> Self {
         Self::new()
     }
 }
 
 impl fmt::Debug for Budget {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Budget").field("tokens", &self.tokens()).finish_non_exhaustive()
     }

@@ -1,7 +1,11 @@
 //! The decision machine of one call: time and random words come in, a decision goes out.
 
+mod kind;
+mod race;
 mod snapshot;
 
+pub use kind::{Kind, Ruling};
+pub use race::Race;
 pub use snapshot::CallSnapshot;
 
 use core::fmt;
@@ -38,7 +42,9 @@ pub enum Verdict {
     Retry,
     /// Worth another attempt after exactly this long, because the server said so. It takes the
     /// place of the policy's delay for this attempt and draws no word. The limits of the call
-    /// still hold.
+    /// still hold, among them the bound on what a server may ask for, 120 s unless
+    /// [`max_retry_after`](Limits::max_retry_after) says otherwise. A pace of your own that is slower
+    /// than that is a [`Kind`].
     RetryAfter(Duration),
 }
 
@@ -103,6 +109,7 @@ impl Stop {
     /// ```
     /// assert_eq!(redial_core::Stop::AttemptsSpent.name(), "attempts-spent");
     /// ```
+    #[inline]
     pub const fn name(self) -> &'static str {
         match self {
             Self::AttemptsSpent => "attempts-spent",
@@ -117,6 +124,7 @@ impl Stop {
 }
 
 impl fmt::Display for Stop {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::AttemptsSpent => "all attempts are spent",
@@ -147,7 +155,7 @@ impl fmt::Display for Stop {
 pub struct Limits<'b> {
     within: u64,
     wait_budget: u64,
-    retry_after_max: u64,
+    max_retry_after: u64,
     #[cfg(target_has_atomic = "64")]
     budget: Option<&'b Budget>,
     #[cfg(not(target_has_atomic = "64"))]
@@ -160,18 +168,26 @@ impl<'b> Limits<'b> {
     /// ```
     /// use core::time::Duration;
     /// let limits = redial_core::Limits::new();
-    /// assert_eq!(limits.retry_after_max(), Duration::from_secs(120));
+    /// assert_eq!(limits.get_max_retry_after(), Duration::from_secs(120));
     /// ```
+    #[inline]
     pub const fn new() -> Self {
         Self {
             within: NO_LIMIT,
             wait_budget: NO_LIMIT,
-            retry_after_max: 120_000_000_000,
+            max_retry_after: 120_000_000_000,
             #[cfg(target_has_atomic = "64")]
             budget: None,
             #[cfg(not(target_has_atomic = "64"))]
             budget: core::marker::PhantomData,
         }
+    }
+
+    /// The three in nanoseconds, for a driver that keeps them in as many words.
+    #[doc(hidden)]
+    #[inline]
+    pub const fn from_nanos(within: u64, wait_budget: u64, max_retry_after: u64) -> Self {
+        Self { within, wait_budget, max_retry_after, ..Self::new() }
     }
 
     /// No attempt starts once this much time has passed since the start of the first one.
@@ -186,6 +202,7 @@ impl<'b> Limits<'b> {
     /// let decision = call.failed_under(&limits, || late, || Verdict::Retry, &mut || 0);
     /// assert_eq!(decision, Decision::Stop(Stop::Deadline));
     /// ```
+    #[inline]
     pub const fn within(self, within: Duration) -> Self {
         Self { within: nanos(within), ..self }
     }
@@ -201,6 +218,7 @@ impl<'b> Limits<'b> {
     /// let decision = call.failed_under(&limits, || Time::ZERO, || Verdict::Retry, &mut || u64::MAX);
     /// assert_eq!(decision, Decision::Stop(Stop::WaitBudget));
     /// ```
+    #[inline]
     pub const fn wait_budget(self, wait_budget: Duration) -> Self {
         Self { wait_budget: nanos(wait_budget), ..self }
     }
@@ -210,10 +228,11 @@ impl<'b> Limits<'b> {
     /// ```
     /// use core::time::Duration;
     /// let limits = redial_core::Limits::new().max_retry_after(Duration::from_secs(3));
-    /// assert_eq!(limits.retry_after_max(), Duration::from_secs(3));
+    /// assert_eq!(limits.get_max_retry_after(), Duration::from_secs(3));
     /// ```
-    pub const fn max_retry_after(self, retry_after_max: Duration) -> Self {
-        Self { retry_after_max: nanos(retry_after_max), ..self }
+    #[inline]
+    pub const fn max_retry_after(self, max_retry_after: Duration) -> Self {
+        Self { max_retry_after: nanos(max_retry_after), ..self }
     }
 
     /// Each retry is paid for from `budget`, before its wait.
@@ -225,19 +244,20 @@ impl<'b> Limits<'b> {
     /// # let _ = limits;
     /// ```
     #[cfg(target_has_atomic = "64")]
+    #[inline]
     pub const fn budget<'n>(self, budget: &'n Budget) -> Limits<'n> {
-        let Self { within, wait_budget, retry_after_max, .. } = self;
-        Limits { within, wait_budget, retry_after_max, budget: Some(budget) }
+        let Self { within, wait_budget, max_retry_after, .. } = self;
+        Limits { within, wait_budget, max_retry_after, budget: Some(budget) }
     }
 
     /// The budget of [`budget`](Self::budget).
     ///
     /// ```
-    /// assert!(redial_core::Limits::new().shared_budget().is_none());
+    /// assert!(redial_core::Limits::new().get_budget().is_none());
     /// ```
     #[cfg(target_has_atomic = "64")]
     #[inline]
-    pub const fn shared_budget(&self) -> Option<&'b Budget> {
+    pub const fn get_budget(&self) -> Option<&'b Budget> {
         self.budget
     }
 
@@ -245,10 +265,11 @@ impl<'b> Limits<'b> {
     ///
     /// ```
     /// use core::time::Duration;
-    /// assert_eq!(redial_core::Limits::new().retry_after_max(), Duration::from_secs(120));
+    /// assert_eq!(redial_core::Limits::new().get_max_retry_after(), Duration::from_secs(120));
     /// ```
-    pub const fn retry_after_max(&self) -> Duration {
-        Duration::from_nanos(self.retry_after_max)
+    #[inline]
+    pub const fn get_max_retry_after(&self) -> Duration {
+        Duration::from_nanos(self.max_retry_after)
     }
 
     /// Whether a decision under these limits looks at the time.
@@ -269,6 +290,7 @@ impl<'b> Limits<'b> {
 }
 
 impl Default for Limits<'_> {
+    #[inline]
     fn default() -> Self {
         Self::new()
     }
@@ -364,6 +386,7 @@ impl<P> Call<P> {
     /// use redial_core::{Policy, Time};
     /// assert_eq!(Policy::DEFAULT.start(Time::ZERO).waited(), Duration::ZERO);
     /// ```
+    #[inline]
     pub const fn waited(&self) -> Duration {
         Duration::from_nanos(self.waits.total)
     }
@@ -374,6 +397,7 @@ impl<P> Call<P> {
     /// use redial_core::{Policy, Time};
     /// assert_eq!(Policy::DEFAULT.start(Time::MAX).started(), Time::MAX);
     /// ```
+    #[inline]
     pub const fn started(&self) -> Time {
         self.started
     }
@@ -386,6 +410,7 @@ impl<P: AsPolicy> Call<P> {
     /// use redial_core::{Policy, Time};
     /// assert_eq!(Policy::DEFAULT.start(Time::ZERO).policy(), &Policy::DEFAULT);
     /// ```
+    #[inline]
     pub fn policy(&self) -> &Policy<P::Source> {
         self.policy.as_policy()
     }
@@ -418,7 +443,7 @@ impl<P: AsPolicy> Call<P> {
     pub fn deadline(&self, limits: &Limits<'_>) -> Option<Time> {
         match self.policy.as_policy().within_nanos().min(limits.within) {
             NO_LIMIT => None,
-            within => Some(self.started.after(Duration::from_nanos(within))),
+            within => Some(Time::from_nanos(self.started.as_nanos().saturating_add(within))),
         }
     }
 
@@ -488,8 +513,9 @@ impl<P: AsPolicy> Call<P> {
             Verdict::Retry if instant => Decision::Wait(Duration::ZERO),
             verdict => {
                 let before = (self.started, self.waits);
+                let limits = Limits::new();
                 let (decision, waits) =
-                    weigh(policy, &Limits::new(), &mut (), || now, n, before, verdict, random);
+                    weigh(policy, &limits, &mut (), || now, n, before, verdict, random, Time::ZERO);
                 self.waits = waits;
                 decision
             }
@@ -567,7 +593,7 @@ impl<P: AsPolicy> Call<P> {
             verdict => {
                 let before = (self.started, self.waits);
                 let (decision, waits) =
-                    weigh_apart(policy, limits, gate, now, n, before, verdict, random);
+                    weigh_out_of_line(policy, limits, gate, now, n, before, verdict, random);
                 self.waits = waits;
                 decision
             }
@@ -579,7 +605,7 @@ impl<P: AsPolicy> Call<P> {
 /// and what comes before may be a loop without one, whose state then stays in registers.
 #[inline(never)]
 #[expect(clippy::too_many_arguments, reason = "a struct of them would be a reference to the call")]
-fn weigh_apart<S: Schedule>(
+fn weigh_out_of_line<S: Schedule>(
     policy: &Policy<S>,
     limits: &Limits<'_>,
     gate: &mut impl Gate,
@@ -589,15 +615,15 @@ fn weigh_apart<S: Schedule>(
     verdict: Verdict,
     random: &mut impl Random,
 ) -> (Decision, Waits) {
-    weigh(policy, limits, gate, now, n, before, verdict, random)
+    weigh(policy, limits, gate, now, n, before, verdict, random, Time::ZERO)
 }
 
-/// The wait that a verdict means, if the limits and the gate allow it.
+/// The wait that a verdict means, if the limits and the gate allow it. It ends at `earliest` or later.
 ///
 /// Inline, because who knows that there are no limits pays for none: a simulator makes decisions by
 /// the million.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "as weigh_apart")]
+#[expect(clippy::too_many_arguments, reason = "as weigh_out_of_line")]
 fn weigh<S: Schedule>(
     policy: &Policy<S>,
     limits: &Limits<'_>,
@@ -607,18 +633,21 @@ fn weigh<S: Schedule>(
     (started, mut waits): (Time, Waits),
     verdict: Verdict,
     random: &mut impl Random,
+    earliest: Time,
 ) -> (Decision, Waits) {
     let timed = policy.within_nanos() != NO_LIMIT || limits.need_time() || gate.needs_time();
+    let timed = timed || earliest.as_nanos() > 0;
     let now = if timed { now() } else { Time::ZERO };
     // Whatever becomes of this call, the breaker hears of the failure.
     let admits_from = if gate.needs_time() { gate.failed(now) } else { Time::ZERO };
     let delay = match verdict {
-        Verdict::RetryAfter(dictated) if nanos(dictated) > limits.retry_after_max => {
+        Verdict::RetryAfter(dictated) if nanos(dictated) > limits.max_retry_after => {
             return (Decision::Stop(Stop::RetryAfterTooLong), waits);
         }
         Verdict::RetryAfter(dictated) => nanos(dictated),
         _ => policy.delay(n, &mut waits.previous, random),
     };
+    let delay = delay.max(nanos(earliest.since(now)));
     let total = waits.total.saturating_add(delay);
     let starts = now.as_nanos().saturating_add(delay);
     let elapsed = now.as_nanos().saturating_sub(started.as_nanos()).saturating_add(delay);

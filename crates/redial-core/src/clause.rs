@@ -61,6 +61,7 @@ use crate::text::Text;
 /// let names: Vec<_> = reading.diagnostics().iter().map(|found| found.kind().name()).collect();
 /// assert_eq!(names, ["unknown-option", "jitter-out-of-range"]);
 /// ```
+#[inline]
 pub const fn read(clause: &str) -> Reading {
     Reading::of(clause, false)
 }
@@ -78,6 +79,7 @@ pub const fn read(clause: &str) -> Reading {
 /// assert!(reading.policy().is_some());
 /// assert_eq!(reading.call_options().next().unwrap().value().of(text), "5s");
 /// ```
+#[inline]
 pub const fn read_call(clause: &str) -> Reading {
     Reading::of(clause, true)
 }
@@ -92,6 +94,7 @@ pub const fn read_call(clause: &str) -> Reading {
 /// let written: Vec<_> = clause::options(text).map(|(name, value)| (name.of(text), value.of(text))).collect();
 /// assert_eq!(written, [("retry", "3"), ("backoff", "[1s, 3s]")]);
 /// ```
+#[inline]
 pub fn options(clause: &str) -> impl Iterator<Item = (Span, Span)> {
     let bytes = clause.as_bytes();
     let mut at = 0;
@@ -129,6 +132,7 @@ pub const OPTIONS: [&str; 16] = option::ALL;
 /// assert_eq!(clause::counterpart("within"), Some("within"));
 /// assert_eq!(clause::counterpart("colour"), None);
 /// ```
+#[inline]
 pub const fn counterpart(name: &str) -> Option<&'static str> {
     option::counterpart(name.as_bytes())
 }
@@ -151,6 +155,7 @@ pub struct Reading {
 }
 
 impl Reading {
+    #[inline]
     const fn of(clause: &str, call_allowed: bool) -> Self {
         let mut reader = Reader::new(clause, call_allowed);
         let policy = reader.policy();
@@ -165,6 +170,7 @@ impl Reading {
     /// let reading = clause::read("retry: 2, delay: 1s, backoff: exponential, jitter: full");
     /// assert_eq!(reading.policy(), Some(Policy::DEFAULT));
     /// ```
+    #[inline]
     pub const fn policy(&self) -> Option<Policy> {
         if self.diagnostics.errors == 0 { Some(self.policy) } else { None }
     }
@@ -176,6 +182,7 @@ impl Reading {
     /// use redial_core::clause;
     /// assert!(clause::read("retry: 3, delay: 1s").diagnostics().is_empty());
     /// ```
+    #[inline]
     pub const fn diagnostics(&self) -> &[Diagnostic] {
         self.diagnostics.as_slice()
     }
@@ -187,6 +194,7 @@ impl Reading {
     /// let reading = clause::read("a: 1, b: 1, c: 1");
     /// assert_eq!((reading.found(), reading.diagnostics().len()), (3, 3));
     /// ```
+    #[inline]
     pub const fn found(&self) -> usize {
         self.diagnostics.found
     }
@@ -199,6 +207,7 @@ impl Reading {
     /// let reading = clause::read_call("retry: 3, timeout: 5s");
     /// assert_eq!(reading.timeout(), Some(Duration::from_secs(5)));
     /// ```
+    #[inline]
     pub const fn timeout(&self) -> Option<Duration> {
         match self.timeout {
             Some(nanos) => Some(Duration::from_nanos(nanos)),
@@ -214,12 +223,14 @@ impl Reading {
     /// let names: Vec<_> = reading.call_options().map(|option| option.name()).collect();
     /// assert_eq!(names, ["retry_on"]);
     /// ```
+    #[inline]
     pub fn call_options(&self) -> impl Iterator<Item = &CallOption> {
         self.call_options.iter().flatten()
     }
 }
 
 impl fmt::Debug for Reading {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reading")
             .field("policy", &self.policy())
@@ -251,6 +262,7 @@ impl CallOption {
     /// # let reading = clause::read_call("retry: 3, timeout: 5s");
     /// assert_eq!(reading.call_options().next().unwrap().name(), "timeout");
     /// ```
+    #[inline]
     pub const fn name(&self) -> &'static str {
         self.name
     }
@@ -263,6 +275,7 @@ impl CallOption {
     /// # let reading = clause::read_call(text);
     /// assert_eq!(reading.call_options().next().unwrap().place().of(text), "timeout");
     /// ```
+    #[inline]
     pub const fn place(&self) -> Span {
         self.place
     }
@@ -275,6 +288,7 @@ impl CallOption {
     /// # let reading = clause::read_call(text);
     /// assert_eq!(reading.call_options().next().unwrap().value().of(text), "5s");
     /// ```
+    #[inline]
     pub const fn value(&self) -> Span {
         self.value
     }
@@ -306,12 +320,14 @@ impl ParseError {
     /// let error = "attempts: 0".parse::<Policy>().unwrap_err();
     /// assert_eq!(error.diagnostic().kind(), Kind::ZeroAttempts);
     /// ```
+    #[inline]
     pub const fn diagnostic(&self) -> &Diagnostic {
         &self.first
     }
 }
 
 impl fmt::Display for ParseError {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Span { start, end } = self.first.span();
         write!(f, "{} at {start}..{end}: {}", self.first.kind().name(), self.first)?;
@@ -329,6 +345,7 @@ impl core::error::Error for ParseError {}
 impl FromStr for Policy {
     type Err = ParseError;
 
+    #[inline]
     fn from_str(clause: &str) -> Result<Self, ParseError> {
         let mut reader = Reader::new(clause, false);
         let policy = reader.policy();
@@ -386,6 +403,7 @@ macro_rules! policy {
 /// What `policy!` expands to: the policy, or a build that fails with all there is to say.
 #[doc(hidden)]
 #[track_caller]
+#[inline]
 pub const fn checked(clause: &str, allowed: &[&str]) -> Policy {
     let reading = read(clause);
     let mut report = Text::<8192>::new().str("this clause is refused\n");
@@ -426,6 +444,7 @@ pub const fn checked(clause: &str, allowed: &[&str]) -> Policy {
     reading.policy
 }
 
+#[inline]
 const fn is_warning(name: &str) -> bool {
     let mut i = 0;
     while i < Kind::ALL.len() {
@@ -437,6 +456,7 @@ const fn is_warning(name: &str) -> bool {
     false
 }
 
+#[inline]
 const fn is_allowed(kind: Kind, allowed: &[&str]) -> bool {
     let mut i = 0;
     while i < allowed.len() {

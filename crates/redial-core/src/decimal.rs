@@ -13,10 +13,12 @@ impl Decimal {
     pub(crate) const TWO: Self = Self::from_billionths(2 * BILLION);
     pub(crate) const TEN: Self = Self::from_billionths(10 * BILLION);
 
+    #[inline]
     pub(crate) const fn from_billionths(billionths: u64) -> Self {
         Self { billionths }
     }
 
+    #[inline]
     pub(crate) const fn billionths(self) -> u64 {
         self.billionths
     }
@@ -35,10 +37,20 @@ impl Decimal {
         Some(Self::from_billionths(whole * BILLION + billionths))
     }
 
-    pub(crate) const fn is_whole(self) -> bool {
-        self.billionths % BILLION == 0
+    /// It, where it is a whole number.
+    #[inline]
+    pub(crate) const fn whole(self) -> Option<u64> {
+        // Two is what nearly everybody has, and a division is slow.
+        if self.billionths == 2 * BILLION {
+            Some(2)
+        } else if self.billionths % BILLION == 0 {
+            Some(self.billionths / BILLION)
+        } else {
+            None
+        }
     }
 
+    #[inline]
     pub(crate) const fn at_most(self, bound: Self) -> bool {
         self.billionths <= bound.billionths
     }

@@ -40,6 +40,7 @@ impl Policy {
     /// use redial_core::Policy;
     /// assert_eq!(Policy::DEFAULT.forecast(100).greatest.as_secs(), 30); // the cap
     /// ```
+    #[inline]
     pub fn forecast(&self, n: u32) -> Forecast {
         let mut mix = Mix::new(self);
         for _ in 0..n.min(Mix::STEADY) {
@@ -56,6 +57,7 @@ impl Policy {
     /// let means: Vec<_> = POLICY.forecasts().map(|delay| delay.mean.as_millis()).collect();
     /// assert_eq!(means, [750, 1500, 2250]);
     /// ```
+    #[inline]
     pub fn forecasts(&self) -> Forecasts<'_> {
         Forecasts { policy: self, n: 0, mix: Mix::new(self), last: None }
     }
@@ -75,6 +77,7 @@ impl Policy {
     /// assert_eq!(total.mean.as_millis(), 7500);
     /// assert_eq!(total.greatest.as_millis(), 15_000);
     /// ```
+    #[inline]
     pub fn total(&self) -> Option<Forecast> {
         Some(self.total_of(self.attempts()? - 1))
     }
@@ -86,8 +89,10 @@ impl Policy {
     /// use redial_core::Policy;
     /// assert_eq!(Policy::DEFAULT.total_of(1).greatest.as_secs(), 1);
     /// ```
+    #[inline]
     pub fn total_of(&self, count: u32) -> Forecast {
-        let costly = jitters(self.backoff().shape().chain().as_slice()) > 1;
+        let jitters = self.backoff().shape().chain().iter().filter(Modifier::is_jitter);
+        let costly = jitters.count() > 1;
         let (exact, blocks) = if costly { (256, 16) } else { (4096, 64) };
         let count = count.min(u32::try_from(self.retries()).unwrap_or(u32::MAX));
         let mut sum = Sum::default();
@@ -122,6 +127,7 @@ impl Policy {
     ///     policy!(allow(attempts_past_deadline), "retry: 9, delay: 1s, within: 5s");
     /// assert_eq!(POLICY.reachable(), Some(4)); // a wait that ends at the deadline is not slept
     /// ```
+    #[inline]
     pub const fn reachable(&self) -> Option<u32> {
         let (within, budget) = (self.within_nanos(), self.wait_budget_nanos());
         match within_reach(self.backoff(), self.retries(), within, budget) {
@@ -132,14 +138,16 @@ impl Policy {
 
     /// What the first jitter makes delay `n` of: the source after the bounds before it. Where it is
     /// the same for two delays of a source without chance, so is everything else.
+    #[inline]
     fn base(&self, n: u32) -> u64 {
-        let bounds =
-            self.backoff().shape().chain().as_slice().iter().take_while(|bound| !bound.is_jitter());
+        let bounds = self.backoff().shape().chain().iter().take_while(|bound| !bound.is_jitter());
         bounds.fold(self.backoff().shape().at(n as u64), |g, bound| bound.range(g).0)
     }
 
+    #[inline]
     fn forecast_from(&self, n: u32, mix: &Mix) -> Forecast {
-        let chain = self.backoff().shape().chain().as_slice();
+        let (modifiers, length) = self.backoff().shape().chain().unpacked();
+        let chain = &modifiers[..length];
         let (lowest, highest) = match self.backoff().shape().kind() {
             Kind::Decorrelated { .. } => (self.backoff().shape().at(n as u64), mix.greatest),
             _ => (self.backoff().shape().at(n as u64), self.backoff().shape().at(n as u64)),
@@ -159,6 +167,7 @@ impl Policy {
 }
 
 /// How many of `retries` delays come before the least waits use up a limit.
+#[inline]
 pub(crate) const fn within_reach(
     backoff: &Backoff,
     retries: u64,
@@ -191,12 +200,13 @@ pub(crate) const fn within_reach(
     if further < retries - n { n + further } else { retries }
 }
 
+#[inline]
 const fn least_delay(backoff: &Backoff, n: u32) -> u64 {
     let mut delay = backoff.shape().at(n as u64);
-    let modifiers = backoff.shape().chain().as_slice();
+    let modifiers = backoff.shape().chain();
     let mut i = 0;
     while i < modifiers.len() {
-        delay = modifiers[i].range(delay).0;
+        delay = modifiers.get(i).range(delay).0;
         i += 1;
     }
     delay
@@ -221,6 +231,7 @@ pub struct Forecasts<'p> {
 impl Iterator for Forecasts<'_> {
     type Item = Forecast;
 
+    #[inline]
     fn next(&mut self) -> Option<Forecast> {
         if u64::from(self.n) >= self.policy.retries() {
             return None;
@@ -250,6 +261,7 @@ struct Sum {
 
 impl Sum {
     /// A block of `count` delays that grow evenly from `first` to `last`.
+    #[inline]
     fn add(&mut self, first: Forecast, last: Forecast, count: u32) {
         let even = |first: Duration, last: Duration| {
             (first.as_nanos() + last.as_nanos()) * u128::from(count) / 2
@@ -259,6 +271,7 @@ impl Sum {
         self.greatest += even(first.greatest, last.greatest);
     }
 
+    #[inline]
     fn forecast(&self) -> Forecast {
         let duration = |nanos| Duration::from_nanos(saturate(nanos));
         Forecast {
@@ -270,6 +283,7 @@ impl Sum {
 }
 
 /// The mean of what `chain` makes of a delay of `g`, rounded down.
+#[inline]
 fn mean(chain: &[Modifier], g: u64) -> u64 {
     match chain {
         [] => g,
@@ -285,6 +299,7 @@ fn mean(chain: &[Modifier], g: u64) -> u64 {
     }
 }
 
+#[inline]
 fn jitters(chain: &[Modifier]) -> usize {
     chain.iter().filter(|modifier| modifier.is_jitter()).count()
 }
@@ -292,6 +307,7 @@ fn jitters(chain: &[Modifier]) -> usize {
 /// The mean of a uniform draw from [`low`, `high`] after `bounds`, in whole numbers.
 ///
 /// Any sequence of bounds is one clamp: to where it takes the lowest and the highest delay.
+#[inline]
 fn bounded_mean(low: u64, high: u64, bounds: &[Modifier]) -> u64 {
     let clamp = |g: u64| bounds.iter().fold(g, |g, bound| bound.range(g).0);
     let (floor, ceiling) = (clamp(0), clamp(u64::MAX));
@@ -313,6 +329,7 @@ fn bounded_mean(low: u64, high: u64, bounds: &[Modifier]) -> u64 {
 }
 
 /// The same in floats, for draws so far apart that whole numbers do not fit.
+#[inline]
 fn uniform_mean(low: u64, high: u64, floor: u64, ceiling: u64) -> f64 {
     let (from, to) = (low.clamp(floor, ceiling) as f64, high.clamp(floor, ceiling) as f64);
     let (low, high) = (low as f64, high as f64);
@@ -332,6 +349,7 @@ impl Cloud {
     /// How many points a value is drawn out to by a jitter.
     const POINTS: usize = 16;
 
+    #[inline]
     fn uniform(low: u64, high: u64) -> Self {
         let step = (high - low) as f64 / Self::SIZE as f64;
         let mut values = [0.0; Self::SIZE];
@@ -342,6 +360,7 @@ impl Cloud {
     }
 
     /// The mean of what `chain` makes of it.
+    #[inline]
     fn mean(mut self, chain: &[Modifier]) -> f64 {
         let mut rest = chain;
         while let ([modifier, after @ ..], true) = (rest, jitters(rest) > 1) {
@@ -356,6 +375,7 @@ impl Cloud {
 
     /// Every value becomes a few points of the range that the modifier makes of it; of all the
     /// points in order, neighbours are taken together again.
+    #[inline]
     fn apply(&mut self, modifier: &Modifier) {
         let mut points = [0.0; Self::SIZE * Self::POINTS];
         let mut offset = 0.5;
@@ -379,6 +399,7 @@ impl Cloud {
 }
 
 /// The nearest number of nanoseconds.
+#[inline]
 fn whole(value: f64) -> u64 {
     (value + 0.5) as u64
 }
@@ -398,9 +419,10 @@ impl Mix {
     /// takes some 450 steps.
     const STEADY: u32 = 1024;
 
+    #[inline]
     fn new(policy: &Policy) -> Self {
         let mut mix = Self { values: [0.0; Self::SIZE], greatest: 0 };
-        if let Kind::Decorrelated { base } = policy.backoff().shape().kind() {
+        if let Kind::Decorrelated { base, .. } = policy.backoff().shape().kind() {
             mix.values = [base as f64; Self::SIZE];
             mix.greatest = base;
             mix.advance(policy);
@@ -413,8 +435,9 @@ impl Mix {
     /// The share of draws below *y* is a sum of straight lines, one for each value, that end where
     /// *y* = 3 · value. So its inverse is walked in one pass, and each new value is the middle of
     /// a slice of it, which keeps the mean.
+    #[inline]
     fn advance(&mut self, policy: &Policy) {
-        let Kind::Decorrelated { base } = policy.backoff().shape().kind() else { return };
+        let Kind::Decorrelated { base, .. } = policy.backoff().shape().kind() else { return };
         let cap = policy.backoff().shape().source_cap();
         self.greatest = self.greatest.max(base).saturating_mul(3).min(cap);
         let (base, cap) = (base as f64, (cap as f64).min(u64::MAX as f64));
@@ -446,6 +469,7 @@ impl Mix {
         self.values = next.map(|value| (value * stretch).min(cap));
     }
 
+    #[inline]
     fn mean(&self, chain: &[Modifier]) -> u64 {
         let mean = Cloud { values: self.values }.mean(chain);
         // A sum that should be whole may have come out a hair below it.
@@ -454,6 +478,7 @@ impl Mix {
 }
 
 /// The mean of a uniform draw from [`base`, `base` + `width`], at most `cap`.
+#[inline]
 fn below(base: f64, width: f64, cap: f64) -> f64 {
     let room = cap - base;
     if room <= 0.0 {

@@ -38,6 +38,7 @@ use crate::time::Time;
 pub trait Gate {
     /// Leave to start an attempt at `now`: `false` while the breaker is open. Asked before each
     /// attempt by [`Call::admit`](crate::Call::admit).
+    #[inline]
     fn admit(&mut self, now: Time) -> bool {
         let _ = now;
         true
@@ -49,6 +50,7 @@ pub trait Gate {
 
     /// Takes the cost of one retry, if it is there. Asked last, when nothing else stops the call.
     #[must_use = "a retry that was not paid for must not happen"]
+    #[inline]
     fn withdraw(&mut self, now: Time) -> bool {
         let _ = now;
         true
@@ -78,6 +80,7 @@ impl Gate for () {
 /// lead into the time for which it is open. No permit is no gate. A permit is used up by this.
 #[cfg(target_has_atomic = "64")]
 impl Gate for Option<Permit<'_>> {
+    #[inline]
     fn failed(&mut self, now: Time) -> Time {
         self.take().map_or(now, |permit| permit.failed(now))
     }

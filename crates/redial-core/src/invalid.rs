@@ -22,6 +22,9 @@ use crate::text::Text;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Invalid(pub(crate) Mistake);
 
+/// The name of an option, in one word: a backoff carries its mistake with it, and is copied.
+type Name = &'static &'static str;
+
 /// Floats are kept as their bits, so that an error can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(
@@ -38,18 +41,22 @@ pub(crate) enum Mistake {
     MinAboveMax(u64, u64),
     ChainTooLong,
     ListTooLong(usize),
-    Amount(&'static str, u64),
+    Amount(Name, u64),
     NeverRefills,
     CostAboveCapacity,
-    Zero(&'static str),
+    Zero(Name),
     Probes(u32),
     CallIsOver(u64, u64),
     WaitedPastBudget(u64, u64),
-    BeforeFirstFailure(&'static str, u64),
+    BeforeFirstFailure(Name, u64),
     BeforeOrigin(u64, u64),
+    EndlessFirst,
+    LimitedFirst(Name, u64),
+    Percentile(u8),
 }
 
 impl Invalid {
+    #[inline]
     pub(crate) const fn text(&self) -> Text<192> {
         let text = Text::new();
         match self.0 {
@@ -138,24 +145,40 @@ impl Invalid {
                 .str(" ago is before the clock's origin, now is ")
                 .duration(now)
                 .str("; count the time from an earlier origin"),
+            Mistake::EndlessFirst => text.str(
+                "then: the first policy has unlimited attempts and would never come to its end; give it a number",
+            ),
+            Mistake::LimitedFirst(option, value) => text
+                .str("then: ")
+                .str(option)
+                .str(" ")
+                .duration(value)
+                .str(" of the first policy would end both; say it of the second, or of the whole"),
+            Mistake::Percentile(percent) => text
+                .str("percentile: ")
+                .number(percent as u128)
+                .str(" is out of range; use 1 to 99"),
             Mistake::Zero(option) => text.str(option).str(": 0 is not allowed; use 1 or more"),
         }
     }
 
     /// Fails the build where a constant is being evaluated, with the message; panics elsewhere.
     #[track_caller]
+    #[inline]
     pub(crate) const fn refuse(&self) -> ! {
         panic!("{}", self.text().as_str())
     }
 }
 
 impl fmt::Display for Invalid {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.text().as_str())
     }
 }
 
 impl fmt::Debug for Invalid {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Invalid({:?})", self.text().as_str())
     }

@@ -46,11 +46,14 @@ mod decimal;
 mod forecast;
 mod gate;
 mod invalid;
+#[cfg(target_has_atomic = "32")]
+mod latencies;
 mod modifier;
 mod policy;
 mod power;
 mod random;
 mod schedule;
+mod sequence;
 mod shape;
 mod source;
 mod text;
@@ -61,13 +64,16 @@ pub use backoff::Backoff;
 pub use breaker::{Breaker, BreakerBuilder, BreakerSnapshot, BreakerState, Permit};
 #[cfg(target_has_atomic = "64")]
 pub use budget::{Budget, BudgetBuilder, BudgetSnapshot};
-pub use call::{Call, CallSnapshot, Decision, Limits, Stop, Verdict};
+pub use call::{Call, CallSnapshot, Decision, Kind, Limits, Race, Ruling, Stop, Verdict};
 pub use forecast::{Forecast, Forecasts};
 pub use gate::Gate;
 pub use invalid::Invalid;
+#[cfg(target_has_atomic = "32")]
+pub use latencies::{HedgeDelay, Latencies, Percentile};
 pub use policy::{AsPolicy, Delays, Policy};
 pub use random::{Random, SplitMix64};
 pub use schedule::{FromFn, Schedule};
+pub use sequence::Sequence;
 pub use source::Source;
 pub use time::{Pretty, Time};
 

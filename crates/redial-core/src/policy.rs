@@ -136,7 +136,7 @@ impl<S> Policy<S> {
     /// use core::time::Duration;
     /// use redial_core::Policy;
     /// let policy = Policy::DEFAULT.within(Duration::from_secs(20));
-    /// assert_eq!(policy.limit(), Some(Duration::from_secs(20)));
+    /// assert_eq!(policy.get_within(), Some(Duration::from_secs(20)));
     /// ```
     #[inline]
     pub const fn within(self, within: Duration) -> Self {
@@ -158,7 +158,7 @@ impl<S> Policy<S> {
     /// use core::time::Duration;
     /// use redial_core::Policy;
     /// let policy = Policy::DEFAULT.wait_budget(Duration::from_secs(5));
-    /// assert_eq!(policy.wait_limit(), Some(Duration::from_secs(5)));
+    /// assert_eq!(policy.get_wait_budget(), Some(Duration::from_secs(5)));
     /// ```
     #[inline]
     pub const fn wait_budget(self, wait_budget: Duration) -> Self {
@@ -184,9 +184,9 @@ impl<S> Policy<S> {
     ///
     /// ```
     /// use redial_core::Policy;
-    /// assert_eq!(Policy::DEFAULT.limit(), None);
+    /// assert_eq!(Policy::DEFAULT.get_within(), None);
     /// ```
-    pub const fn limit(&self) -> Option<Duration> {
+    pub const fn get_within(&self) -> Option<Duration> {
         limited(self.within)
     }
 
@@ -194,9 +194,9 @@ impl<S> Policy<S> {
     ///
     /// ```
     /// use redial_core::Policy;
-    /// assert_eq!(Policy::DEFAULT.wait_limit(), None);
+    /// assert_eq!(Policy::DEFAULT.get_wait_budget(), None);
     /// ```
-    pub const fn wait_limit(&self) -> Option<Duration> {
+    pub const fn get_wait_budget(&self) -> Option<Duration> {
         limited(self.wait_budget)
     }
 
@@ -255,7 +255,7 @@ impl<S: Schedule> Policy<S> {
         } else if n >= self.jittered_from {
             self.settled_delay(random)
         } else {
-            self.backoff.next(n, previous, random)
+            self.next_delay(n, previous, random)
         }
     }
 
@@ -264,6 +264,19 @@ impl<S: Schedule> Policy<S> {
     #[inline(never)]
     fn settled_delay(&self, random: &mut impl Random) -> u64 {
         pick(0, self.backoff.shape().looked_up(u64::MAX), random.word())
+    }
+
+    /// A delay that is not looked up.
+    #[cold]
+    #[inline(never)]
+    fn next_delay(&self, n: u64, previous: &mut u64, random: &mut impl Random) -> u64 {
+        if self.jittered_retries == 0 {
+            return self.backoff.next(n, previous, random);
+        }
+        // A formula under full jitter, past its first delays and still growing.
+        let shape = self.backoff.shape();
+        let delay = shape.kind().formula(n).min(shape.looked_up(u64::MAX));
+        pick(0, delay, random.word())
     }
 
     /// The delays that a call under this policy would sleep if every attempt failed: what the loop
@@ -300,8 +313,8 @@ impl<S: fmt::Debug> fmt::Debug for Policy<S> {
         f.debug_struct("Policy")
             .field("attempts", &self.attempts())
             .field("backoff", &self.backoff)
-            .field("within", &self.limit())
-            .field("wait_budget", &self.wait_limit())
+            .field("within", &self.get_within())
+            .field("wait_budget", &self.get_wait_budget())
             .finish()
     }
 }

@@ -9,8 +9,8 @@ use crate::decimal::{BILLION, Decimal, saturate};
 pub(crate) const fn power(initial: u64, factor: Decimal, n: u32) -> u64 {
     if initial == 0 {
         0
-    } else if factor.is_whole() {
-        whole_power(initial, factor.billionths() / BILLION, n)
+    } else if let Some(factor) = factor.whole() {
+        whole_power(initial, factor, n)
     } else {
         match Narrow::from_decimal(factor).to_the(n).scaled(initial) {
             Some(nanos) => nanos,

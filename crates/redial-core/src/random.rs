@@ -13,11 +13,17 @@
 /// let least: Vec<_> = policy.delays(|| 0).collect();
 /// assert_eq!(least, [Duration::ZERO, Duration::ZERO]);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no random words",
+    label = "this call needs a source of chance",
+    note = "on wasm32-unknown-unknown enable the feature `wasm` of redial, or say `.seed(…)` or `.rng(…)`"
+)]
 pub trait Random {
     /// The next word. Every value of 64 bits should be equally likely.
     fn word(&mut self) -> u64;
 }
 
+#[diagnostic::do_not_recommend]
 impl<F: FnMut() -> u64> Random for F {
     #[inline]
     fn word(&mut self) -> u64 {
@@ -48,6 +54,7 @@ impl SplitMix64 {
     /// use redial_core::{Random, SplitMix64};
     /// assert_eq!(SplitMix64::new(7).word(), SplitMix64::new(7).word());
     /// ```
+    #[inline]
     pub const fn new(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -61,6 +68,7 @@ impl SplitMix64 {
     /// let _ = (random.word(), random.word());
     /// assert_eq!(SplitMix64::resume(7, 2), random);
     /// ```
+    #[inline]
     pub const fn resume(seed: u64, words: u64) -> Self {
         Self { state: seed.wrapping_add(words.wrapping_mul(STEP)) }
     }
@@ -75,6 +83,7 @@ impl SplitMix64 {
     /// let _ = random.word();
     /// assert_eq!(random.words_since(7), 1);
     /// ```
+    #[inline]
     pub const fn words_since(&self, seed: u64) -> u64 {
         self.state.wrapping_sub(seed).wrapping_mul(STEP_INVERSE)
     }

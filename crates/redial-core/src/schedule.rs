@@ -4,6 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::random::Random;
+use crate::time::nanos;
 
 /// A source of delays. The built-in ones are behind [`Backoff`](crate::Backoff)'s constructors;
 /// implement this to bring your own, then hand it to [`Backoff::new`](crate::Backoff::new). It
@@ -40,6 +41,14 @@ pub trait Schedule {
     /// A schedule with chance in it takes its words from `random`, the same number each time, so
     /// that one seed replays one call.
     fn delay(&self, n: u32, previous: Duration, random: &mut impl Random) -> Duration;
+
+    /// The same in nanoseconds; `previous` becomes what will be the previous delay next time.
+    #[doc(hidden)]
+    #[inline]
+    fn advance(&self, n: u32, previous: &mut u64, random: &mut impl Random) -> u64 {
+        *previous = nanos(self.delay(n, Duration::from_nanos(*previous), random));
+        *previous
+    }
 }
 
 /// A schedule that is a function of `n`: what [`Backoff::from_fn`](crate::Backoff::from_fn) makes.

@@ -17,22 +17,22 @@ const LAST: u64 = READY as u64 - 1;
 pub(crate) struct Shape {
     kind: Kind,
     chain: Chain,
-    /// What holds a decorrelated source back where there is no `max`.
-    unwritten_cap: u64,
+    /// How many delays of a formula can be looked up, from the first one on.
+    known: u8,
+    /// From which one on every delay of a formula is the last entry.
+    settled: u32,
     /// The entries of a list. For a formula, once [`ready`](Self::ready): its first delays behind
     /// the `max`es that the chain begins with.
     delays: [u64; READY],
-    /// How many delays of a formula can be looked up, from the first one on.
-    known: u64,
-    /// From which one on every delay of a formula is the last entry.
-    settled: u64,
-    /// The least of the `max`es that the chain begins with, or the end of time.
-    cap: u64,
-    then: Then,
-    invalid: Option<Invalid>,
 }
 
-/// What follows these `max`es. Full jitter is what nearly everybody writes.
+/// All delays of a formula can be looked up.
+const ALL: u8 = u8::MAX;
+
+/// They settle never, or later than anybody lives to see.
+const NEVER: u32 = u32::MAX;
+
+/// What follows the `max`es that the chain begins with. Full jitter is what nearly everybody writes.
 #[derive(Clone, Copy)]
 enum Then {
     Nothing,
@@ -58,17 +58,7 @@ impl Shape {
 
     #[inline]
     pub(crate) const fn from_list(kind: Kind, delays: [u64; LIST_MAX]) -> Self {
-        Self {
-            kind,
-            chain: Chain::EMPTY,
-            unwritten_cap: u64::MAX,
-            delays,
-            known: 0,
-            settled: u64::MAX,
-            cap: u64::MAX,
-            then: Then::Nothing,
-            invalid: None,
-        }
+        Self { kind, chain: Chain::EMPTY, known: 0, settled: NEVER, delays }
     }
 
     pub(crate) const fn kind(&self) -> Kind {
@@ -79,8 +69,13 @@ impl Shape {
         &self.chain
     }
 
+    /// The first mistake of the chain.
+    #[inline]
     pub(crate) const fn invalid(&self) -> Option<Invalid> {
-        self.invalid
+        match self.kind {
+            Kind::Mistaken(mistake) => Some(Invalid(mistake)),
+            _ => None,
+        }
     }
 
     /// The delays of a list.
@@ -92,27 +87,39 @@ impl Shape {
     }
 
     /// No delay and no word, ever: the loop need not ask.
+    #[inline]
     pub(crate) const fn is_instant(&self) -> bool {
-        matches!((self.kind, self.then), (Kind::Constant(0), Then::Nothing))
+        matches!(self.kind, Kind::Constant(0)) && matches!(self.then(), Then::Nothing)
+    }
+
+    #[inline]
+    const fn then(&self) -> Then {
+        let (_, maxes) = self.chain.leading_cap();
+        if maxes == self.chain.len() {
+            Then::Nothing
+        } else if maxes + 1 == self.chain.len() && matches!(self.chain.get(maxes), Modifier::Full) {
+            Then::FullJitter
+        } else {
+            Then::More
+        }
     }
 
     /// The cap that a decorrelated source draws under.
     pub(crate) const fn source_cap(&self) -> u64 {
-        match self.chain.first_max() {
-            Some(max) => max,
-            None => self.unwritten_cap,
+        match (self.chain.first_max(), self.kind) {
+            (Some(max), _) => max,
+            (None, Kind::Decorrelated { unwritten_cap, .. }) => unwritten_cap,
+            (None, _) => u64::MAX,
         }
     }
 
+    #[inline]
     pub(crate) const fn set_kind(&mut self, kind: Kind) {
         self.kind = kind;
         self.forget();
     }
 
-    pub(crate) const fn set_unwritten_cap(&mut self, cap: u64) {
-        self.unwritten_cap = cap;
-    }
-
+    #[inline(always)]
     pub(crate) const fn push(&mut self, modifier: Modifier) {
         if let Some((min, max)) = self.chain.contradicts(modifier) {
             return self.refuse(Mistake::MinAboveMax(min, max));
@@ -121,73 +128,106 @@ impl Shape {
             return self.refuse(Mistake::ChainTooLong);
         }
         self.chain.push(modifier);
-        match (self.then, modifier) {
-            (Then::Nothing, Modifier::Max(max)) if max < self.cap => self.cap = max,
-            (Then::Nothing, Modifier::Max(_)) => {}
-            (Then::Nothing, Modifier::Full) => self.then = Then::FullJitter,
-            _ => self.then = Then::More,
-        }
-        if matches!(modifier, Modifier::Max(_)) {
-            self.unwritten_cap = u64::MAX;
+        if let (Modifier::Max(_), Kind::Decorrelated { base, .. }) = (modifier, self.kind) {
+            self.kind = Kind::Decorrelated { base, unwritten_cap: u64::MAX };
         }
         self.forget();
     }
 
-    /// Remembers the first mistake of the chain.
+    /// Remembers the first mistake of the chain, in place of a source that will never be asked.
+    #[cold]
     pub(crate) const fn refuse(&mut self, mistake: Mistake) {
-        if self.invalid.is_none() {
-            self.invalid = Some(Invalid(mistake));
+        if self.invalid().is_none() {
+            self.kind = Kind::Mistaken(mistake);
         }
     }
 
     /// What was worked out holds no longer.
+    #[inline]
     const fn forget(&mut self) {
-        (self.known, self.settled) = (0, u64::MAX);
+        (self.known, self.settled) = (0, NEVER);
     }
 
     /// Works out what so many retries will look up.
+    #[inline]
     pub(crate) const fn ready(&mut self, retries: u64) -> Ready {
         self.forget();
         if self.kind.has_formula() {
             self.look_ahead(retries);
         }
-        let known = if self.known < retries { self.known } else { retries };
-        let (jittered, jittered_from) = match self.then {
-            Then::FullJitter => (known, self.settled),
+        let then = self.then();
+        let known = if self.known == ALL { u64::MAX } else { self.known as u64 };
+        let known = if known < retries { known } else { retries };
+        let (jittered, jittered_from) = match then {
+            Then::FullJitter => (known, self.settles_at()),
             Then::Nothing | Then::More => (0, u64::MAX),
         };
-        let instant = if self.is_instant() { retries } else { 0 };
-        Ready { instant, jittered, jittered_from }
+        let instant = matches!((self.kind, then), (Kind::Constant(0), Then::Nothing));
+        Ready { instant: if instant { retries } else { 0 }, jittered, jittered_from }
     }
 
+    const fn settles_at(&self) -> u64 {
+        if self.settled == NEVER { u64::MAX } else { self.settled as u64 }
+    }
+
+    /// Fills in the first delays, until they settle.
+    #[inline]
     const fn look_ahead(&mut self, retries: u64) {
+        let (cap, _) = self.chain.leading_cap();
         let wanted = if retries < LAST { retries } else { LAST };
+        let grows = self.kind.grows();
+        let Some((mut delay, factor, increment)) = self.kind.steps() else {
+            return self.look_ahead_in_series(cap, wanted, retries);
+        };
+        let mut n = 0;
+        while n < wanted {
+            if delay >= cap || !grows {
+                return self.settle(n, if delay < cap { delay } else { cap });
+            }
+            self.delays[n as usize] = delay;
+            delay = delay.saturating_mul(factor).saturating_add(increment);
+            n += 1;
+        }
+        self.stay_open(cap, wanted, retries);
+    }
+
+    /// The same where a delay takes more than the one before.
+    #[cold]
+    #[inline(never)]
+    const fn look_ahead_in_series(&mut self, cap: u64, wanted: u64, retries: u64) {
+        let grows = self.kind.grows();
         let mut series = Series::new(self.kind);
         let mut n = 0;
         while n < wanted {
             let delay = series.next();
-            if delay >= self.cap || !self.kind.grows() {
-                return self.settle(n, delay);
+            if delay >= cap || !grows {
+                return self.settle(n, if delay < cap { delay } else { cap });
             }
             self.delays[n as usize] = delay;
             n += 1;
         }
-        self.known = wanted;
+        self.stay_open(cap, wanted, retries);
+    }
+
+    /// So many were worked out, and they have not settled.
+    #[inline]
+    const fn stay_open(&mut self, cap: u64, wanted: u64, retries: u64) {
+        self.known = wanted as u8;
         if wanted < retries {
-            self.delays[LAST as usize] = self.cap;
-            self.settled = settled_after(self.kind, self.cap, LAST);
+            self.delays[LAST as usize] = cap;
+            self.settled = settled_after(self.kind, cap, LAST);
         }
     }
 
-    /// Delay `n` and all that follow are this one, or the cap.
+    /// Delay `n` and all that follow are this one.
+    #[inline(never)]
     const fn settle(&mut self, n: u64, delay: u64) {
-        let delay = if delay < self.cap { delay } else { self.cap };
         let mut n = n as usize;
         while n < READY {
             self.delays[n] = delay;
             n += 1;
         }
-        self.known = u64::MAX;
+        self.known = ALL;
     }
 
     /// A delay that can be looked up.
@@ -206,24 +246,28 @@ impl Shape {
                 (None, 0) => 0,
                 (None, length) => self.delays[length - 1],
             },
-            Kind::Decorrelated { base } => {
+            Kind::Decorrelated { base, .. } => {
                 let cap = self.source_cap();
                 if base < cap { base } else { cap }
             }
-            _ if n < self.known || n >= self.settled => self.looked_up(n),
+            _ if self.known == ALL || n < self.known as u64 || n >= self.settles_at() => {
+                self.looked_up(n)
+            }
             kind => kind.formula(n),
         }
     }
 }
 
 /// The first delay after `n` that is at least `cap`; none of them is where the last one is not.
-const fn settled_after(kind: Kind, cap: u64, n: u64) -> u64 {
+#[cold]
+#[inline(never)]
+const fn settled_after(kind: Kind, cap: u64, n: u64) -> u32 {
     let (mut below, mut step) = (n, 32);
     while kind.formula(below + step) < cap {
         below += step;
         step *= 2;
-        if below > u32::MAX as u64 {
-            return u64::MAX;
+        if below > NEVER as u64 {
+            return NEVER;
         }
     }
     let mut above = below + step;
@@ -235,17 +279,13 @@ const fn settled_after(kind: Kind, cap: u64, n: u64) -> u64 {
             above = middle;
         }
     }
-    above
+    if above < NEVER as u64 { above as u32 } else { NEVER }
 }
 
 /// What was worked out does not tell two shapes apart.
 impl PartialEq for Shape {
     fn eq(&self, other: &Self) -> bool {
-        self.kind == other.kind
-            && self.chain == other.chain
-            && self.unwritten_cap == other.unwritten_cap
-            && self.entries() == other.entries()
-            && self.invalid == other.invalid
+        self.kind == other.kind && self.chain == other.chain && self.entries() == other.entries()
     }
 }
 
@@ -253,6 +293,6 @@ impl Eq for Shape {}
 
 impl Hash for Shape {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.kind, self.chain, self.unwritten_cap, self.entries(), self.invalid).hash(state);
+        (self.kind, self.chain, self.entries()).hash(state);
     }
 }

@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use crate::decimal::{BILLION, Decimal};
+use crate::decimal::Decimal;
+use crate::invalid::Mistake;
 use crate::power::{Powers, power};
 use crate::random::{Random, pick};
 use crate::schedule::Schedule;
@@ -48,10 +49,13 @@ pub(crate) enum Kind {
     Fibonacci { initial: u64 },
     /// *dₙ*; past the end, the first `max` of the chain, or the last entry where there is none.
     List { length: usize },
-    /// min(*cap*, uniform in [*base*, 3 · previous]); the chain knows the cap.
-    Decorrelated { base: u64 },
+    /// min(*cap*, uniform in [*base*, 3 · previous]); the chain knows the cap, and where it has no
+    /// `max` it is the unwritten one.
+    Decorrelated { base: u64, unwritten_cap: u64 },
     /// A schedule of one's own.
     Own,
+    /// None: a setting was out of range, and no policy is made of this.
+    Mistaken(Mistake),
 }
 
 impl Kind {
@@ -66,11 +70,12 @@ impl Kind {
             }
             Self::Exponential { initial, factor } => power(initial, factor, n),
             Self::Fibonacci { initial } => fibonacci(initial, n),
-            Self::List { .. } | Self::Decorrelated { .. } | Self::Own => 0,
+            _ => 0,
         }
     }
 
     /// Whether the delays of a formula differ.
+    #[inline]
     pub(crate) const fn grows(self) -> bool {
         match self {
             Self::Linear { increment, .. } => increment > 0,
@@ -80,17 +85,35 @@ impl Kind {
         }
     }
 
+    /// The first delay, and what the next one is of each: it times this, and this much more. `None`
+    /// where there is more to it.
+    #[inline]
+    pub(crate) const fn steps(self) -> Option<(u64, u64, u64)> {
+        match self {
+            Self::Constant(delay) => Some((delay, 1, 0)),
+            Self::Linear { initial, increment } => Some((initial, 1, increment)),
+            Self::Exponential { initial, factor } => match factor.whole() {
+                Some(factor) => Some((initial, factor, 0)),
+                None => None,
+            },
+            _ => None,
+        }
+    }
+
+    #[inline]
     pub(crate) const fn has_formula(self) -> bool {
-        !matches!(self, Self::List { .. } | Self::Decorrelated { .. } | Self::Own)
+        matches!(
+            self,
+            Self::Constant(_)
+                | Self::Linear { .. }
+                | Self::Exponential { .. }
+                | Self::Fibonacci { .. }
+        )
     }
 }
 
-/// The delays of a formula one after the other, each from the one before.
+/// The delays of a formula one after the other, where [`Kind::steps`] has none.
 pub(crate) enum Series {
-    /// The next one, and what is added to it.
-    Sums(u64, u64),
-    /// The next one, and what it is multiplied by.
-    Products(u64, u64),
     /// The next two.
     Fibonacci(u64, u64),
     Powers(Powers),
@@ -99,28 +122,14 @@ pub(crate) enum Series {
 impl Series {
     pub(crate) const fn new(kind: Kind) -> Self {
         match kind {
-            Kind::Linear { initial, increment } => Self::Sums(initial, increment),
-            Kind::Exponential { initial, factor } if factor.is_whole() => {
-                Self::Products(initial, factor.billionths() / BILLION)
-            }
             Kind::Exponential { initial, factor } => Self::Powers(Powers::new(initial, factor)),
             Kind::Fibonacci { initial } => Self::Fibonacci(initial, initial),
-            _ => Self::Sums(kind.formula(0), 0),
+            _ => Self::Fibonacci(0, 0),
         }
     }
 
     pub(crate) const fn next(&mut self) -> u64 {
         match self {
-            Self::Sums(next, increment) => {
-                let this = *next;
-                *next = this.saturating_add(*increment);
-                this
-            }
-            Self::Products(next, factor) => {
-                let this = *next;
-                *next = this.saturating_mul(*factor);
-                this
-            }
             Self::Fibonacci(next, after) => {
                 let this = *next;
                 (*next, *after) = (*after, this.saturating_add(*after));

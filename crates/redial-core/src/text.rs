@@ -13,10 +13,12 @@ pub(crate) struct Text<const N: usize> {
 }
 
 impl<const N: usize> Text<N> {
+    #[inline]
     pub(crate) const fn new() -> Self {
         Self { bytes: [0; N], length: 0, full: false }
     }
 
+    #[inline]
     pub(crate) const fn as_str(&self) -> &str {
         let (written, _) = self.bytes.split_at(self.length);
         match core::str::from_utf8(written) {
@@ -25,11 +27,13 @@ impl<const N: usize> Text<N> {
         }
     }
 
+    #[inline]
     pub(crate) const fn str(self, text: &str) -> Self {
         self.slice(text, 0, text.len())
     }
 
     /// The bytes `from..to` of `text`, which are taken to be at the boundaries of characters.
+    #[inline]
     pub(crate) const fn slice(self, text: &str, from: usize, to: usize) -> Self {
         let mut written = self;
         let bytes = text.as_bytes();
@@ -52,6 +56,7 @@ impl<const N: usize> Text<N> {
     }
 
     /// A kebab-case name as an identifier: `many_retries`.
+    #[inline]
     pub(crate) const fn identifier(self, name: &str) -> Self {
         let mut text = self;
         let mut at = 0;
@@ -66,6 +71,7 @@ impl<const N: usize> Text<N> {
         text
     }
 
+    #[inline]
     pub(crate) const fn repeat(self, character: &str, times: usize) -> Self {
         let mut text = self;
         let mut i = 0;
@@ -76,6 +82,7 @@ impl<const N: usize> Text<N> {
         text
     }
 
+    #[inline]
     pub(crate) const fn number(self, number: u128) -> Self {
         let mut digits = [0u8; 39];
         let mut at = digits.len();
@@ -96,6 +103,7 @@ impl<const N: usize> Text<N> {
     }
 
     /// In hexadecimal digits, four at least, as code points are written.
+    #[inline]
     pub(crate) const fn hex(self, number: u64) -> Self {
         let mut text = self;
         const DIGITS: &str = "0123456789ABCDEF";
@@ -111,6 +119,7 @@ impl<const N: usize> Text<N> {
     }
 
     /// A duration in the largest unit that leaves a whole number.
+    #[inline]
     pub(crate) const fn duration(self, nanos: u64) -> Self {
         if nanos == 0 {
             return self.str("0s");
@@ -122,6 +131,7 @@ impl<const N: usize> Text<N> {
         self.number((nanos / UNITS[i].1) as u128).str(UNITS[i].0)
     }
 
+    #[inline]
     pub(crate) const fn decimal(self, decimal: Decimal) -> Self {
         let mut text = self;
         let billionths = decimal.billionths();
@@ -141,12 +151,14 @@ impl<const N: usize> Text<N> {
     }
 
     /// A fraction as a percentage: 0.125 is `12.5%`.
+    #[inline]
     pub(crate) const fn percent(self, fraction: Decimal) -> Self {
         let hundredfold = fraction.billionths().saturating_mul(100);
         self.decimal(Decimal::from_billionths(hundredfold)).str("%")
     }
 
     /// A float as a person would recognise it in an error message: nine digits after the point.
+    #[inline]
     pub(crate) const fn float(self, value: f64) -> Self {
         if value.is_nan() {
             return self.str("NaN");
@@ -165,6 +177,7 @@ impl<const N: usize> Text<N> {
     }
 
     /// A large float as `1.5e308`.
+    #[inline]
     const fn scientific(self, mut value: f64) -> Self {
         let mut exponent = 0;
         while value >= 10.0 {
@@ -179,6 +192,7 @@ impl<const N: usize> Text<N> {
 }
 
 /// What is quoted from a text may come from anywhere: it must not steer a terminal.
+#[inline]
 const fn printable(byte: u8) -> u8 {
     match byte {
         b'\n' => byte,
@@ -188,6 +202,7 @@ const fn printable(byte: u8) -> u8 {
     }
 }
 
+#[inline]
 const fn character_width(first: u8) -> usize {
     match first {
         0..=0x7f => 1,

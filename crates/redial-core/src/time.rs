@@ -4,6 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 /// A duration as the engine counts it: nanoseconds, saturating at 584 years.
+#[inline]
 pub(crate) const fn nanos(duration: Duration) -> u64 {
     let whole = duration.as_secs().saturating_mul(1_000_000_000);
     whole.saturating_add(duration.subsec_nanos() as u64)
@@ -47,6 +48,7 @@ impl Time {
     /// ```
     /// assert_eq!(redial_core::Time::from_nanos(7).as_nanos(), 7);
     /// ```
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
@@ -56,6 +58,7 @@ impl Time {
     /// ```
     /// assert_eq!(redial_core::Time::MAX.as_nanos(), u64::MAX);
     /// ```
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
@@ -67,6 +70,7 @@ impl Time {
     /// use redial_core::Time;
     /// assert_eq!(Time::ZERO.after(Duration::from_secs(1)), Time::from_nanos(1_000_000_000));
     /// ```
+    #[inline]
     pub const fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(nanos(duration)))
     }
@@ -78,6 +82,7 @@ impl Time {
     /// use redial_core::Time;
     /// assert_eq!(Time::from_nanos(9).since(Time::from_nanos(4)), Duration::from_nanos(5));
     /// ```
+    #[inline]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -111,12 +116,14 @@ pub(crate) const UNITS: [(&str, u64); 7] = [
 pub struct Pretty(pub Duration);
 
 impl fmt::Display for Pretty {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(crate::text::Text::<32>::new().duration(nanos(self.0)).as_str())
     }
 }
 
 impl fmt::Debug for Pretty {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

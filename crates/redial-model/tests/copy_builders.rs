@@ -32,6 +32,16 @@ fn an_offender_is_found_in_another_file_and_behind_a_macro() {
     assert_eq!(of("impl Setting {\n    fn a<F>(\n        mut self,\n        f: F) {\n"), 1);
     assert_eq!(of("impl Tell for Setting {\n    fn a(mut self, x: u8) {\n"), 1);
     assert_eq!(of("macro_rules! a {\n    () => {\n        fn a(mut self) {\n"), 1);
+    assert_eq!(of("mod inner {\n    impl Setting {\n        fn a(mut self) {\n"), 1);
+    assert_eq!(
+        of("macro_rules! a {\n    ($t:ty) => {\n        impl $t {\n        fn a(mut self) {\n"),
+        1
+    );
+    assert_eq!(
+        of("#[derive(\n    Clone,\n    Copy,\n)]\nstruct A;\nimpl A {\n    fn a(mut self) {\n"),
+        1
+    );
+    assert_eq!(of("#[derive(\n    Clone,\n)]\nstruct A;\nimpl A {\n    fn a(mut self) {\n"), 0);
     assert_eq!(of("impl Setting {\n    fn a(&mut self) {\n    fn b(self) {\n"), 0);
     assert_eq!(of("impl Other {\n    fn a(mut self) {\n"), 0);
     assert_eq!(of("struct Setting;\nimpl Setting {\n    fn a(mut self) {\n"), 0);
@@ -47,14 +57,18 @@ fn offenders(texts: &[(String, String)]) -> Vec<String> {
         let is_copy = |name| here.iter().chain(&types).find(|(known, _)| *known == name);
         let mut of_copy = false;
         for (number, line) in text.lines().enumerate() {
+            let line = line.trim();
             if line.starts_with("macro_rules!") {
                 of_copy = true;
-            } else if line.starts_with("impl") {
-                of_copy = is_copy(implementor(line)).is_some_and(|(_, copy)| *copy);
+            } else if line.starts_with("impl ") || line.starts_with("impl<") {
+                // In a macro the type may be one of its arguments, and of any kind.
+                match implementor(line) {
+                    "" => {}
+                    name => of_copy = is_copy(name).is_some_and(|(_, copy)| *copy),
+                }
             }
-            let takes = line.contains("(mut self") || line.trim_start().starts_with("mut self");
-            if of_copy && takes {
-                found.push(format!("{path}:{}: {}", number + 1, line.trim()));
+            if of_copy && (line.contains("(mut self") || line.starts_with("mut self")) {
+                found.push(format!("{path}:{}: {line}", number + 1));
             }
         }
     }
@@ -63,12 +77,15 @@ fn offenders(texts: &[(String, String)]) -> Vec<String> {
 
 /// The types of a file, and whether they derive `Copy`.
 fn types(text: &str) -> Vec<(&str, bool)> {
-    let mut copy = false;
+    let (mut copy, mut deriving) = (false, false);
     let mut types = Vec::new();
     for line in text.lines().map(str::trim_start).filter(|line| !line.starts_with("//")) {
         let named = line.split_once("struct ").or(line.split_once("enum "));
         match named {
-            _ if line.starts_with("#[derive(") => copy = line.contains("Copy"),
+            _ if deriving || line.starts_with("#[derive(") => {
+                copy |= line.contains("Copy");
+                deriving = !line.contains(")]");
+            }
             _ if line.starts_with("#[") => {}
             Some((_, named)) => types.push((name(named), std::mem::take(&mut copy))),
             None => copy = false,

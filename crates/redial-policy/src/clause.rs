@@ -35,7 +35,7 @@ pub(crate) fn draft(node: &Node, text: &str, format: Format) -> Result<Draft, Di
     }
 }
 
-/// What a draft says, where workflows have no part: their options are refused by name.
+/// Reads a draft that is not in a workflow: the options of workflows are refused by name.
 pub(crate) fn entry(
     draft: &Draft,
     name: String,

@@ -39,7 +39,7 @@ pub(crate) struct Term {
     pub(crate) test: Test,
 }
 
-/// What is asked of an attempt.
+/// A test of how an attempt ended or what it printed.
 #[derive(Clone, Debug)]
 pub(crate) enum Test {
     Any,
@@ -47,8 +47,9 @@ pub(crate) enum Test {
     Signal(Vec<Signal>),
     Timeout,
     Spawn,
+    Lost,
     Output(Output),
-    /// What a policy calls it, on standard error.
+    /// A matcher of policies, on standard error.
     Text(Matcher),
 }
 
@@ -73,7 +74,7 @@ impl Output {
     }
 }
 
-/// Where it is printed.
+/// On which stream it is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {
     On(Stream),
@@ -96,10 +97,10 @@ impl Printed {
     }
 }
 
-/// Where a program says how long to wait.
+/// Where a program prints how long to wait.
 #[derive(Clone, Debug)]
 pub(crate) enum DelayFrom {
-    /// In what a group of a pattern takes.
+    /// In a capture group of a pattern.
     Pattern(Output),
     /// In the header of an HTTP response.
     RetryAfter(Printed),
@@ -121,7 +122,8 @@ pub struct BadCondition {
     pub message: String,
     /// Where it is, in bytes of the text.
     pub span: Span,
-    pub(crate) kind: Kind,
+    /// The diagnostic that it is in a file.
+    pub kind: Kind,
 }
 
 impl fmt::Display for BadCondition {
@@ -136,11 +138,12 @@ impl std::error::Error for BadCondition {}
 const TEXT_MAX: usize = 16 << 10;
 const TERMS_MAX: usize = 32;
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "exit",
     "signal",
     "timeout",
     "spawn",
+    "lost",
     "stdout",
     "stderr",
     "output",
@@ -151,7 +154,7 @@ const NAMES: [&str; 12] = [
     "any",
 ];
 
-const KNOWN: &str = "use exit:1,2, signal:SEGV, timeout, spawn, stdout:/…/, stderr:/…/, output:/…/, \
+const KNOWN: &str = "use exit:1,2, signal:SEGV, timeout, spawn, lost, stdout:/…/, stderr:/…/, output:/…/, \
                      network, server_error, rate_limit, pattern:/…/ or any";
 
 impl FromStr for Condition {
@@ -175,11 +178,12 @@ impl Condition {
 }
 
 impl Test {
-    /// Whether the ending alone says yes; what is printed does not count here.
+    /// Whether the ending alone passes the test, whatever was printed.
     pub(crate) fn holds_of(&self, ending: &Ending) -> bool {
         match (self, ending) {
             (Self::Any, _) | (Self::Timeout, Ending::TimedOut) => true,
             (Self::Text(Matcher::Timeout), Ending::TimedOut) => true,
+            (Self::Lost, Ending::Lost) => true,
             (Self::Spawn, Ending::NotFound | Ending::NotExecutable) => true,
             (Self::Exit(ranges), Ending::Exit(code)) => ranges
                 .iter()
@@ -212,6 +216,7 @@ impl fmt::Display for Test {
             Self::Any => f.write_str("any"),
             Self::Timeout => f.write_str("timeout"),
             Self::Spawn => f.write_str("spawn"),
+            Self::Lost => f.write_str("lost"),
             Self::Exit(ranges) => {
                 for (at, (first, last)) in ranges.iter().enumerate() {
                     f.write_str(if at == 0 { "exit:" } else { "," })?;
@@ -257,7 +262,7 @@ impl fmt::Display for DelayFrom {
 
 const RETRY_AFTER: &str = "retry-after";
 
-/// `stderr:/retry after (\d+)/`: where to look for a delay, with a group that takes it; or
+/// `stderr:/retry after (\d+)/`: where to look for a delay, with a capture group for it; or
 /// `stderr:retry-after`.
 pub(crate) fn delay_from(text: &str, patterns: &mut Patterns) -> Result<DelayFrom, BadCondition> {
     const EXAMPLE: &str = r"stderr:/retry after (\d+ ?[a-z]*)/";
@@ -273,7 +278,7 @@ pub(crate) fn delay_from(text: &str, patterns: &mut Patterns) -> Result<DelayFro
         [Term { negated: false, test: Test::Output(output) }] => {
             if output.pattern.captures_len() < 2 {
                 let message = format!(
-                    "`{}` has no group that takes the delay; write ( ) around it: {EXAMPLE}",
+                    "`{}` has no capture group; write ( ) around the delay: {EXAMPLE}",
                     excerpt(text.trim()),
                 );
                 return Err(refused(whole, message));
@@ -282,7 +287,7 @@ pub(crate) fn delay_from(text: &str, patterns: &mut Patterns) -> Result<DelayFro
         }
         _ => {
             let message = format!(
-                "`{}` is no place of a delay; use one pattern of stdout, stderr or output: {EXAMPLE}",
+                "`{}` does not say where the delay is; use one pattern of stdout, stderr or output: {EXAMPLE}",
                 excerpt(text.trim()),
             );
             Err(refused(whole, message))
@@ -312,7 +317,7 @@ fn refused(span: Span, message: String) -> BadCondition {
     BadCondition { message: printable(message), span, kind: Clause::WrongType.into() }
 }
 
-/// Goes through a condition once, from left to right.
+/// Parses a condition from left to right.
 struct Reader<'t> {
     text: &'t str,
     at: usize,
@@ -368,6 +373,7 @@ impl<'t> Reader<'t> {
             "any" => bare(Test::Any),
             "timeout" => bare(Test::Timeout),
             "spawn" => bare(Test::Spawn),
+            "lost" => bare(Test::Lost),
             "network" | "server_error" | "rate_limit" => {
                 Matcher::named(name).and_then(|matcher| bare(Test::Text(matcher)))
             }
@@ -400,7 +406,7 @@ impl<'t> Reader<'t> {
         loop {
             self.skip_space();
             let start = self.at;
-            // What ends the term is told apart from what is wrong inside it.
+            // Up to what ends the item, so that a wrong item is reported whole.
             let item = self
                 .take_while(|character| !character.is_whitespace() && !",&".contains(character));
             let span = Span { start, end: self.at };
@@ -479,7 +485,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// What is not a condition, with the one that was probably meant.
+    /// The error for an unknown condition, with the one that was probably meant.
     fn unknown(&mut self, start: usize, name: &str) -> BadCondition {
         let rest = &self.text[start..];
         let shown = rest.split('&').next().unwrap_or_default().trim_end();
@@ -490,7 +496,7 @@ impl<'t> Reader<'t> {
         }
         let after = &shown[name.len()..];
         let meant = match name {
-            "timeout" | "spawn" | "any" | "network" | "server_error" | "rate_limit" => {
+            "timeout" | "spawn" | "lost" | "any" | "network" | "server_error" | "rate_limit" => {
                 let message =
                     format!("`{}`: {name} takes no value; write `{name}`", excerpt(shown));
                 return refused(span, message);
@@ -525,7 +531,7 @@ impl<'t> Reader<'t> {
         refused(span, message)
     }
 
-    /// Two conditions side by side.
+    /// The error for two conditions without `&` between them.
     fn not_joined(&self) -> BadCondition {
         let rest = self.rest();
         let word = rest.split_whitespace().next().unwrap_or_default();

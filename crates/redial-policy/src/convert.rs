@@ -1,7 +1,7 @@
 //! The same policy in another notation, and what it lost on the way.
 //!
-//! A conversion is never believed: what was written is read again, and where the policy that comes
-//! back is not the one that went in, a loss is named.
+//! Every conversion is checked: the text is read again, and where that gives another policy, a loss is
+//! reported.
 
 mod file;
 mod parts;
@@ -30,16 +30,16 @@ pub enum Target {
     Rust,
 }
 
-/// Something that the other notation cannot say.
+/// Something that the other notation cannot express.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// The policy that lost it.
     pub policy: String,
-    /// What the policy says.
+    /// What the policy has.
     pub what: String,
-    /// Why it cannot be said there.
+    /// Why the other notation cannot express it.
     pub why: String,
-    /// What stands there instead.
+    /// What is written instead.
     pub became: String,
 }
 
@@ -139,13 +139,13 @@ impl Losses<'_> {
         self.compare_with(entry, document.policies().next());
     }
 
-    /// Whatever the writer of a notation has overlooked is a loss too.
+    /// A difference that the writer of the notation has not reported is a loss too.
     fn compare_with(&mut self, entry: &Entry, back: Option<&Entry>) {
         let back = back.and_then(Entry::canonical);
         if self.list.is_empty() && back != entry.canonical() {
-            let became = back.unwrap_or_else(|| "something that does not read".to_owned());
+            let became = back.unwrap_or_else(|| "a text that cannot be read".to_owned());
             let what = entry.canonical().unwrap_or_default();
-            self.add(what, "the notation has no words for it", became);
+            self.add(what, "the notation cannot express it", became);
         }
     }
 }

@@ -34,6 +34,8 @@ pub enum Kind {
     TooLarge,
     /// A text without any policy.
     NoPolicy,
+    /// What only a flow can have.
+    Flow(FlowKind),
 }
 
 impl Kind {
@@ -48,7 +50,12 @@ impl Kind {
 
     /// Every kind there is.
     pub fn all() -> impl Iterator<Item = Self> {
-        clause::Kind::ALL.iter().copied().map(Self::Clause).chain(Self::OF_FILES)
+        clause::Kind::ALL
+            .iter()
+            .copied()
+            .map(Self::Clause)
+            .chain(Self::OF_FILES)
+            .chain(FlowKind::ALL.map(Self::Flow))
     }
 
     /// The kind with this name.
@@ -72,16 +79,129 @@ impl Kind {
             Self::CircularExtends => "circular-extends",
             Self::TooLarge => "too-large",
             Self::NoPolicy => "no-policy",
+            Self::Flow(kind) => kind.name(),
         }
     }
 
-    /// Whether the policy runs all the same.
+    /// Whether it is a warning, so that the policy can run.
     pub const fn is_warning(self) -> bool {
         match self {
             Self::Clause(kind) => kind.is_warning(),
             Self::NoPolicy => true,
+            Self::Flow(kind) => kind.is_warning(),
             _ => false,
         }
+    }
+}
+
+/// The name of a diagnostic that only a flow can have: a file of steps, which `redial-flow` reads. The names stand here so
+/// that all diagnostics are one list, with a page each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FlowKind {
+    /// A flow or a map without steps.
+    NoSteps,
+    /// A step that does not say what it does, or says it twice.
+    OneAction,
+    /// A name that a step cannot have.
+    BadName,
+    /// A name that no step has.
+    UnknownStep,
+    /// A reference to what is not there.
+    UnknownValue,
+    /// Steps that need one another in a circle.
+    CircularNeeds,
+    /// A reference from outside to a step of a map.
+    InnerStep,
+    /// A reference to the item where there is none.
+    ItemOutsideMap,
+    /// A map inside a map.
+    NestedMap,
+    /// `${` and no reference after it.
+    BadReference,
+    /// A value that would become a part of code.
+    NestedInterpreter,
+    /// A shell line whose quoting is unclear.
+    UnclearShell,
+    /// An expression that is none.
+    BadExpression,
+    /// A path into items that is none.
+    BadPath,
+    /// Rules that are not there.
+    UnknownRules,
+    /// What another system has, or a later version may have, and this one does not.
+    NotSupported,
+    /// A step for a runner that is not configured.
+    NoRunner,
+    /// A program that is not on the `PATH`.
+    ProgramNotFound,
+    /// A step that expects a worktree of its own.
+    NoWorktrees,
+    /// A value that begins with `-`.
+    LooksLikeAnOption,
+    /// A value with `..` in a file name.
+    LeavesTheDirectory,
+}
+
+impl FlowKind {
+    const ALL: [Self; 21] = [
+        Self::NoSteps,
+        Self::OneAction,
+        Self::BadName,
+        Self::UnknownStep,
+        Self::UnknownValue,
+        Self::CircularNeeds,
+        Self::InnerStep,
+        Self::ItemOutsideMap,
+        Self::NestedMap,
+        Self::BadReference,
+        Self::NestedInterpreter,
+        Self::UnclearShell,
+        Self::BadExpression,
+        Self::BadPath,
+        Self::UnknownRules,
+        Self::NotSupported,
+        Self::NoRunner,
+        Self::ProgramNotFound,
+        Self::NoWorktrees,
+        Self::LooksLikeAnOption,
+        Self::LeavesTheDirectory,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::NoSteps => "no-steps",
+            Self::OneAction => "one-action",
+            Self::BadName => "bad-name",
+            Self::UnknownStep => "unknown-step",
+            Self::UnknownValue => "unknown-value",
+            Self::CircularNeeds => "circular-needs",
+            Self::InnerStep => "inner-step",
+            Self::ItemOutsideMap => "item-outside-map",
+            Self::NestedMap => "nested-map",
+            Self::BadReference => "bad-reference",
+            Self::NestedInterpreter => "nested-interpreter",
+            Self::UnclearShell => "unclear-shell",
+            Self::BadExpression => "bad-expression",
+            Self::BadPath => "bad-path",
+            Self::UnknownRules => "unknown-rules",
+            Self::NotSupported => "not-supported",
+            Self::NoRunner => "no-runner",
+            Self::ProgramNotFound => "program-not-found",
+            Self::NoWorktrees => "no-worktrees",
+            Self::LooksLikeAnOption => "looks-like-an-option",
+            Self::LeavesTheDirectory => "leaves-the-directory",
+        }
+    }
+
+    const fn is_warning(self) -> bool {
+        matches!(self, Self::NoWorktrees | Self::LooksLikeAnOption | Self::LeavesTheDirectory)
+    }
+}
+
+impl From<FlowKind> for Kind {
+    fn from(kind: FlowKind) -> Self {
+        Self::Flow(kind)
     }
 }
 
@@ -100,9 +220,9 @@ pub struct Diagnostic {
     pub span: Span,
     /// What is wrong, with the values, and what would be right.
     pub message: String,
-    /// What else to know: which policy it is about, where that is not plain from the place.
+    /// More about it, such as which policy it is about where the place does not tell.
     pub note: Option<String>,
-    /// The text that would be right, where it is known.
+    /// How to fix it, where that is known.
     pub fix: Option<Fix>,
 }
 
@@ -113,27 +233,31 @@ pub struct Fix {
     pub span: Span,
     /// By what.
     pub replacement: String,
-    /// Whether it can be applied without asking: nothing that runs today runs otherwise then.
+    /// Whether it can be applied without asking, because it changes no delay of a policy that runs.
     pub safe: bool,
 }
 
 impl Diagnostic {
-    /// A finding with nothing but its words.
-    pub(crate) fn new(kind: impl Into<Kind>, span: Span, message: impl Into<String>) -> Self {
+    /// A diagnostic without a note or a fix.
+    pub fn new(kind: impl Into<Kind>, span: Span, message: impl Into<String>) -> Self {
         Self { kind: kind.into(), span, message: printable(message.into()), note: None, fix: None }
     }
 
-    pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
+    /// With a note.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
         self.note = Some(printable(note.into()));
         self
     }
 
-    pub(crate) fn fix(mut self, span: Span, replacement: impl Into<String>, safe: bool) -> Self {
+    /// With a fix; see [`Fix`].
+    #[must_use]
+    pub fn fix(mut self, span: Span, replacement: impl Into<String>, safe: bool) -> Self {
         self.fix = Some(Fix { span, replacement: replacement.into(), safe });
         self
     }
 
-    /// Whether the policy runs all the same.
+    /// Whether it is a warning, so that the policy can run.
     pub const fn is_warning(&self) -> bool {
         self.kind.is_warning()
     }
@@ -144,7 +268,7 @@ impl Diagnostic {
     }
 }
 
-/// What is quoted from a text may come from anywhere: it must not steer a terminal.
+/// Without control characters: text that is quoted from a file must not control a terminal.
 pub(crate) fn printable(message: String) -> String {
     if message.contains(char::is_control) {
         return message.replace(['\n', '\t'], " ").replace(char::is_control, "?");

@@ -53,13 +53,13 @@ pub struct Entry {
     pub retry_on: Vec<Matcher>,
     /// The errors that are not.
     pub stop_on: Vec<Matcher>,
-    /// What there is to say about it if it runs as it is. [`Document::diagnostics`] leaves out
-    /// what a named policy of a file lacks: one that extends it, or a flag, may still say that.
+    /// The warnings that apply if it runs as it is. [`Document::diagnostics`] leaves out those about
+    /// what a named policy of a file lacks: one that extends it, or a flag, may add that.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl Entry {
-    /// `found` is all that was found out about it.
+    /// `found` are its diagnostics.
     pub(crate) fn new(
         name: String,
         notation: Notation,
@@ -81,8 +81,7 @@ impl Entry {
         }
     }
 
-    /// A policy that is there already, and is written nowhere but perhaps in this clause: it has no
-    /// name, no place and no warnings.
+    /// A policy that was not read from a text: without a name, a place or warnings.
     pub fn of(policy: Policy, clause: String) -> Self {
         Self {
             name: String::new(),
@@ -97,7 +96,7 @@ impl Entry {
         }
     }
 
-    /// With rules that were read beside the clause, which now has them too.
+    /// Adds rules that were not written in the clause, also to the clause.
     pub(crate) fn rules(mut self, retry_on: Vec<Matcher>, stop_on: Vec<Matcher>) -> Self {
         for (name, matchers) in [("retry_on", &retry_on), ("stop_on", &stop_on)] {
             if !matchers.is_empty() {
@@ -146,19 +145,19 @@ impl Document {
         self.is_rules
     }
 
-    /// Everything there is to say, in the order of the text.
+    /// All diagnostics, in the order of the text.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// Whether something is wrong that refuses a policy.
+    /// Whether there are errors, and not only warnings.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|found| !found.is_warning())
     }
 
-    /// What there is to say of the text itself, and of none of its policies.
+    /// The diagnostics that lie outside of all policies.
     pub fn outside_of_policies(&self) -> Vec<&Diagnostic> {
-        // By where they start, with the end of whatever reaches furthest so far.
+        // Sorted by their starts; each end becomes the furthest end so far.
         let mut spans: Vec<_> = self.entries.iter().map(|entry| entry.span).collect();
         spans.sort_by_key(|span| span.start);
         let mut furthest = 0;
@@ -174,7 +173,7 @@ impl Document {
         self.diagnostics.iter().filter(outside).collect()
     }
 
-    /// The name of the policy that the file gives to whoever names none.
+    /// The name of the policy that is used where none is named.
     pub fn default_name(&self) -> Option<&str> {
         self.default.as_deref()
     }
@@ -184,7 +183,7 @@ impl Document {
     }
 }
 
-/// Reads a text: every policy in it, and everything there is to say about them.
+/// Reads a text: every policy in it, and all diagnostics.
 ///
 /// Without a `notation` it is recognised by its keys. A file of rules has no policies, and the
 /// diagnostics of a [`RuleSet`].
@@ -228,14 +227,14 @@ pub fn read(text: &str, format: Format, notation: Option<Notation>) -> Document 
         },
     };
     document.diagnostics.iter_mut().for_each(|found| lookalike::name(found, text, false));
-    // A workflow need not retry; but what is said to hold policies, or holds nothing, should.
+    // A workflow may have no policy. An empty text, or one whose notation was given, may not.
     let expected = notation.is_some() || text.trim().is_empty();
     if expected && document.entries.is_empty() && document.diagnostics.is_empty() {
         let nothing = Diagnostic::new(Kind::NoPolicy, Span { start: 0, end: 0 }, NO_POLICY);
         document.diagnostics.push(nothing);
     }
     document.diagnostics.sort_by_key(|found| found.span.start);
-    // What aliases bring into several policies is said once.
+    // A YAML alias brings the same finding into several policies.
     document.diagnostics.dedup();
     document
 }
@@ -262,7 +261,7 @@ fn of_trees(roots: &[Node], text: &str, format: Format, notation: Option<Notatio
     search.document
 }
 
-/// A key that was probably meant to hold policies.
+/// A misspelt key that was probably meant to hold policies.
 fn misspelt(node: &Node) -> Option<Diagnostic> {
     const KEYS: [&str; 3] = ["policies", "retry_config", "retryPolicy"];
     let nodes = match &node.value {
@@ -339,7 +338,7 @@ impl Search<'_> {
             }
             Value::Map(fields) => {
                 if let Looks::Like(notation) = looks(node)
-                    && self.wants(notation)
+                    && self.accepts(notation)
                 {
                     return self.bare(node, path.to_owned(), notation);
                 }
@@ -358,7 +357,7 @@ impl Search<'_> {
                         let message = format!("`{}` is there already; write it once", field.key);
                         let twice = Diagnostic::new(Clause::DuplicateOption, field.place, message);
                         self.document.diagnostics.push(twice);
-                    } else if self.wants(notation) {
+                    } else if self.accepts(notation) {
                         self.bare(&field.value, path, notation);
                     }
                 }
@@ -367,7 +366,7 @@ impl Search<'_> {
         }
     }
 
-    fn wants(&self, notation: Notation) -> bool {
+    fn accepts(&self, notation: Notation) -> bool {
         self.notation.is_none_or(|wanted| wanted == notation)
     }
 
@@ -385,8 +384,7 @@ impl Search<'_> {
         self.document.entries.push(entry);
     }
 
-    /// A map without a name for what it is: the notation that has the least against it, if that is
-    /// one.
+    /// Reads a bare map in the notation that gives the fewest errors, if there is only one such.
     fn recognise(&mut self, root: &Node, path: String) {
         const NOTATIONS: [Notation; 3] =
             [Notation::RetryConfig, Notation::RetryPolicy, Notation::Clause];
@@ -402,7 +400,7 @@ impl Search<'_> {
         }
     }
 
-    /// How many errors the map has if it is in this notation.
+    /// How many errors the map has when it is read in this notation.
     fn errors_as(&mut self, root: &Node, notation: Notation) -> usize {
         let document = std::mem::take(&mut self.document);
         self.bare(root, String::new(), notation);
@@ -446,7 +444,7 @@ fn joined(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// Whether a map has a field that only the notations of others have.
+/// Whether a map has a field that only a foreign notation has.
 fn has_others(node: &Node) -> bool {
     retry_config::OWN.iter().chain(&retry_policy::OWN).any(|name| node.has(name))
 }

@@ -1,7 +1,7 @@
-//! A clause that was put together from pieces of a file, and the way back: the core reads the
-//! clause, and what it finds is diagnostic of the place where the piece was written.
+//! A clause assembled from pieces of a file. The core parses the clause, and its diagnostics are mapped
+//! back to where the pieces were written.
 //!
-//! Every notation becomes a policy by this road, so there is one parser, one set of checks and one
+//! Every notation becomes a policy this way, so there is one parser, one set of checks and one
 //! meaning for all of them.
 
 use std::time::Duration;
@@ -11,12 +11,12 @@ use redial_core::clause::{self, Kind as Clause, OPTIONS};
 
 use crate::Format;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::fields::is_slip;
+use crate::fields::is_typo;
 use crate::matcher::{self, Matcher, Patterns};
 use crate::names::{Vocabulary, is_unambiguous};
 use crate::place::Place;
 
-/// An option as it was written somewhere.
+/// An option, and where its name and its value were written.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     pub(crate) name: String,
@@ -43,7 +43,7 @@ struct Piece {
     place: Place,
 }
 
-/// What came of a draft.
+/// What was read from a draft.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) policy: Option<Policy>,
@@ -54,8 +54,8 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    /// Of a draft with holes in it, where something was wrong that is none of the clause: there is
-    /// no policy, and what is said about the holes is left out.
+    /// Drops the policy of a draft that is incomplete, because a piece of it could not be read, and the
+    /// findings that come of what is missing.
     pub(crate) fn refuse(&mut self) {
         self.policy = None;
         self.diagnostics.retain(|found| !found.is_warning() && found.kind != Clause::Syntax.into());
@@ -67,7 +67,7 @@ impl Draft {
         Self { clause: String::new(), pieces: Vec::new(), format, vocabulary, verbatim: false }
     }
 
-    /// A clause that stands in the file as it is.
+    /// A clause that is written in the file.
     pub(crate) fn verbatim(clause: &str, place: Place, format: Format) -> Self {
         let mut draft = Self::new(format, &[]);
         draft.verbatim = true;
@@ -86,7 +86,7 @@ impl Draft {
         self.push(&written.value, written.value_place.clone());
     }
 
-    /// What should have been an option.
+    /// Adds a text that should have been an option.
     pub(crate) fn item(&mut self, text: &str, place: Place) {
         if !self.clause.is_empty() {
             self.clause.push_str(", ");
@@ -94,7 +94,7 @@ impl Draft {
         self.push(text, place);
     }
 
-    /// An option whose name and value are both diagnostic of one place.
+    /// Adds an option whose name and value have the same place in the file.
     pub(crate) fn plain(&mut self, name: &str, value: impl Into<String>, place: Span) {
         self.option(&Written {
             name: name.to_owned(),
@@ -145,7 +145,7 @@ impl Draft {
         }
     }
 
-    /// Has the core read the clause.
+    /// Parses the clause, by the core.
     pub(crate) fn read(&self, patterns: &mut Patterns) -> Read {
         let reading = clause::read_call(&self.clause);
         let mut diagnostics: Vec<_> =
@@ -179,19 +179,19 @@ impl Draft {
         Read { policy, timeout: reading.timeout(), retry_on, stop_on, diagnostics }
     }
 
-    /// A diagnostic of the core, at its place in the file and in the words of its notation.
+    /// A diagnostic of the core, at its place in the file and with the names of the notation.
     fn translated(&self, found: &clause::Diagnostic) -> Diagnostic {
         let span = self.locate(found.span());
-        let message = self.in_their_words(found);
+        let message = self.message(found);
         let diagnostic = Diagnostic::new(found.kind(), span, message);
         if let Some(meant) = found.suggestion() {
             let written = found.span().of(&self.clause);
             let names = clause::options(&self.clause).map(|(name, _)| name.of(&self.clause));
             let is_name = found.kind() == Clause::UnknownOption;
             let taken = is_name && names.into_iter().any(|name| name == meant);
-            // Values are few, and other systems' words for an option are known; the rest are guesses.
-            let safe = !is_name || is_unambiguous(written) || is_slip(written, meant, &OPTIONS);
-            // Of the quotes around a string of a file no more can be put inside of it.
+            // Values are few and foreign names of options are known; other suggestions are guesses.
+            let safe = !is_name || is_unambiguous(written) || is_typo(written, meant, &OPTIONS);
+            // A quote cannot be inserted into a quoted string of a file.
             let ends_string = self.format != Format::Text && matches!(meant, "\"" | "'");
             return if taken || ends_string {
                 diagnostic
@@ -204,13 +204,13 @@ impl Draft {
             Clause::Syntax if self.verbatim && place.of(&self.clause) == "," => {
                 diagnostic.fix(span, "", true)
             }
-            // A backoff that the default cap holds down was meant to grow: that is for the writer.
+            // A backoff that the default cap keeps from growing is not dropped: it was meant to grow.
             Clause::UnusedOption
                 if self.verbatim && !place.of(&self.clause).starts_with("backoff") =>
             {
                 let option = self.with_comma(place);
-                // What was written for another backoff may be what was meant, and a flag may bring
-                // that backoff: this is shown and never applied. A comment would go with it.
+                // The option may be what was meant, for a backoff that a flag brings: the fix is shown,
+                // and never applied. It is not even shown where it would drop a comment.
                 match option.of(&self.clause).contains('#') {
                     true => diagnostic,
                     false => diagnostic.fix(self.locate(option), "", false),
@@ -233,7 +233,7 @@ impl Draft {
         }
     }
 
-    /// A string where the place holds something else takes quotes, in the formats that want them.
+    /// In quotes, where the file has no string there and the format needs them.
     fn quoted(&self, span: Span, text: &str) -> String {
         let bare =
             matches!(self.piece(span.start).map(|piece| &piece.place), Some(Place::Whole(_)));
@@ -243,7 +243,8 @@ impl Draft {
         }
     }
 
-    fn in_their_words(&self, found: &clause::Diagnostic) -> String {
+    /// The message with the option names of the notation.
+    fn message(&self, found: &clause::Diagnostic) -> String {
         let mut message = found.to_string();
         if !self.vocabulary.is_empty() {
             message = without_our_advice(found.kind(), message);
@@ -261,7 +262,7 @@ impl Draft {
     }
 }
 
-/// Advice that only a clause can take is left out.
+/// Without advice that can be followed in a clause only.
 fn without_our_advice(kind: Clause, message: String) -> String {
     match (kind, message.rsplit_once("; ")) {
         (

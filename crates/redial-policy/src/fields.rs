@@ -1,5 +1,4 @@
-//! The fields of a map: each at most once, none that is not known, and its value as a piece of a
-//! clause.
+//! The fields of a map: duplicates, unknown names and typos, and a value as a piece of a clause.
 
 use std::collections::HashSet;
 
@@ -12,7 +11,10 @@ use crate::names::Synonym;
 use crate::place::Place;
 use crate::tree::{Field, Node, Tag, Value};
 
-/// The fields that are known, the first of each name; what is said twice or not known is told.
+/// After how many findings no more names are suggested: comparing them is the most of the work.
+const SUGGESTED_MAX: usize = 1000;
+
+/// The known fields, the first of each name. Duplicate and unknown ones are reported.
 pub(crate) fn known<'n>(
     node: &'n Node,
     what: &str,
@@ -24,9 +26,9 @@ pub(crate) fn known<'n>(
     known_besides(|_| false, node, what, names, synonyms, text, diagnostics)
 }
 
-/// The same where some fields are for others to read.
+/// The same, but fields for which `others` is true are ignored.
 pub(crate) fn known_besides<'n>(
-    others: fn(&str) -> bool,
+    others: impl Fn(&str) -> bool,
     node: &'n Node,
     what: &str,
     names: &[&str],
@@ -42,10 +44,15 @@ pub(crate) fn known_besides<'n>(
     let mut renamed = HashSet::new();
     for field in node.fields().iter().filter(|field| !others(&field.key)) {
         if !names.contains(&field.key.as_str()) {
+            if diagnostics.len() >= SUGGESTED_MAX {
+                let message = format!("`{}` is not a field of {what}", excerpt(&field.key));
+                diagnostics.push(Diagnostic::new(Clause::UnknownOption, field.place, message));
+                continue;
+            }
             let mut found = unknown(field, what, names, synonyms(&field.key), text);
-            // A name that stands there already, or that another has been taken for, is not meant twice.
+            // No two fields can be renamed to the same name.
             found.fix = found.fix.filter(|fix| {
-                !node.has(&fix.replacement) && renamed.insert(fix.replacement.clone())
+                renamed.insert(fix.replacement.clone()) && !node.has(&fix.replacement)
             });
             diagnostics.push(found);
         } else if fields.iter().any(|known| known.key == field.key) {
@@ -70,10 +77,10 @@ fn unknown(
         Some(meant) => {
             let message = format!("`{key}` is not a field of {what}; did you mean `{meant}`?");
             let place = inside_quotes(field.place, text);
-            // Retries are not attempts: the number would have to change too.
+            // From retries to attempts the number would have to change too.
             let counts = meant.contains("ttempts") && key.to_lowercase().contains("retr");
             let safe = (synonym.is_some_and(|synonym| synonym.safe) && !counts)
-                || is_slip(key, meant, names);
+                || is_typo(key, meant, names);
             Diagnostic::new(Clause::UnknownOption, field.place, message).fix(place, meant, safe)
         }
         None => {
@@ -109,8 +116,8 @@ pub(crate) fn inside_quotes(span: Span, text: &str) -> Span {
     }
 }
 
-/// A value with a tag of YAML before it, which no policy knows. Whether it says what was meant
-/// without the tag is for the writer to know.
+/// An unknown tag of YAML before a value. The fix is not safe: the value without the tag may not be what
+/// was meant.
 pub(crate) fn tagged(what: &str, tag: &Tag<'_>) -> Diagnostic {
     let name = excerpt(tag.name);
     let message =
@@ -133,14 +140,14 @@ pub(crate) fn wrong_type(field: &str, node: &Node, text: &str, advice: &str) -> 
     Diagnostic::new(Clause::WrongType, node.span, message)
 }
 
-/// The beginning of a text, where all of it would be too much.
+/// The first 40 characters of a text.
 pub(crate) fn excerpt(text: &str) -> String {
     let mut characters = text.chars();
     let start: String = characters.by_ref().take(40).collect();
     if characters.next().is_some() { start + "…" } else { start }
 }
 
-/// A scalar as it would stand in a clause.
+/// A scalar as it is written in a clause.
 pub(crate) fn scalar(node: &Node, text: &str, format: Format) -> Option<(String, Place)> {
     match &node.value {
         Value::Text(value) | Value::Number(value) => {
@@ -151,8 +158,8 @@ pub(crate) fn scalar(node: &Node, text: &str, format: Format) -> Option<(String,
     }
 }
 
-/// Whether a value is one value in a clause too: nothing in it ends it, opens something or starts
-/// a comment.
+/// Whether a value is one value in a clause too: nothing in it ends the value, opens a bracket or a
+/// string, or starts a comment.
 pub(crate) fn is_plain(value: &str) -> bool {
     !trimmed(value).is_empty()
         && !value.contains([',', '#', '[', ']', '{', '}', '(', ')', '"', '\'', ':', '\n', '\r'])
@@ -177,14 +184,15 @@ pub(crate) fn plain(field: &Field, name: &str, value: String, place: Place) -> W
 /// The white space of a clause.
 const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// Without the white space around it. What else looks like that is for the clause's reader to name.
+/// Without the white space around it. Other characters that look like white space are reported by the
+/// parser of the clause.
 pub(crate) fn trimmed(value: &str) -> &str {
     value.trim_matches(SPACE)
 }
 
-/// Whether `word` is `meant` with a slip of the finger, and could not be another of the names: a
-/// letter changed, swapped, added or left out, or two of many. What is further away is a guess.
-pub(crate) fn is_slip(word: &str, meant: &str, names: &[&str]) -> bool {
+/// Whether `word` is `meant` with a typo, and could not be another of the names: one letter changed,
+/// swapped, added or left out, or two in a long word. Anything further away is a guess.
+pub(crate) fn is_typo(word: &str, meant: &str, names: &[&str]) -> bool {
     let (word, plain_meant) = (spelled(word), spelled(meant));
     let edits = strsim::osa_distance(&word, &plain_meant);
     let begins = |count| word.chars().take(count).eq(plain_meant.chars().take(count));
@@ -199,7 +207,7 @@ fn spelled(text: &str) -> String {
 }
 
 /// The name that differs in the fewest letters, if those are at most a third.
-pub(crate) fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
+pub fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
     let word = spelled(word);
     let most = match word.chars().count() {
         length @ ..=64 => 1 + length / 3,

@@ -16,12 +16,13 @@ use crate::fields::{
 };
 use crate::matcher::{self, Matcher, Patterns};
 use crate::names::{synonym, synonym_in};
+use crate::notation::Source;
 use crate::overlay::{CHAIN, overlay};
 use crate::place::Place;
 use crate::tree::{Field, Node, Value};
 
-/// What a file may say; `$schema` is for editors. What starts with `x-` is for whoever writes it:
-/// the anchors of YAML, for one.
+/// The keys of a file; `$schema` is for editors. A key that starts with `x-` is ignored: it may hold the
+/// anchors of YAML.
 pub(crate) const TOP: [&str; 3] = ["policies", "default", "$schema"];
 
 /// The fields of a policy's map.
@@ -44,7 +45,7 @@ pub(crate) const FIELDS: [&str; 16] = [
     "extends",
 ];
 
-/// What no map of another notation says.
+/// The fields that no other notation has.
 pub(crate) const OWN: [&str; 10] = [
     "retry",
     "delay",
@@ -67,7 +68,7 @@ const EXTENDS_MAX: usize = 64;
 /// How many bytes of options policies may take over from those that they extend, in all.
 const INHERITED_MAX: usize = 16 << 20;
 
-/// How many names are compared in all, to find those that were meant.
+/// How many names are compared in all, to suggest the nearest.
 const COMPARED_MAX: usize = 100_000;
 
 const RULES: [&str; 2] = ["retry_on", "stop_on"];
@@ -95,12 +96,13 @@ pub(crate) fn read(search: &mut Search<'_>, root: &Node) {
             found.push(Diagnostic::new(Kind::NoPolicy, *span, NO_POLICY));
         }
         Some(Node { value: Value::Map(fields), .. }) => {
-            let mut file = File::new(text, format, &mut search.patterns, found);
+            let patterns = std::mem::take(&mut search.patterns);
+            let mut file = File::new(text, format, patterns, found);
             for field in fields.iter().take(POLICIES_MAX) {
                 file.take(&field.key, field.place, &field.value);
             }
             let entries;
-            (entries, found) = file.finish();
+            (entries, found, search.patterns) = file.finish();
             search.document.entries.extend(entries);
             if let Some(field) = fields.get(POLICIES_MAX) {
                 let message = format!("a file holds at most {POLICIES_MAX} policies");
@@ -128,19 +130,21 @@ pub(crate) fn read(search: &mut Search<'_>, root: &Node) {
     search.document.diagnostics.append(&mut found);
 }
 
-/// Whether a key of the file is for its writer alone.
+/// Whether a key of the file is ignored.
 pub(crate) fn is_extension(key: &str) -> bool {
     key.starts_with("x-")
 }
 
-/// A policy that is the whole text, as a map of the clause's names. It reads as the clause would,
-/// and nothing in the text could complete it: what it lacks is told.
+/// A policy that is the whole text, as a map of the clause's names. It reads as the clause would. Nothing
+/// in the text can extend it, so that warnings about what it lacks are reported.
 pub(crate) fn read_bare(search: &mut Search<'_>, root: &Node, name: String, notation: Notation) {
     let place = Span { start: root.span.start, end: root.span.start };
-    let mut file = File::new(search.text, search.format, &mut search.patterns, Vec::new());
-    file.bare = true;
+    let patterns = std::mem::take(&mut search.patterns);
+    let mut file = File::new(search.text, search.format, patterns, Vec::new());
     file.take(&name, place, root);
-    let (entries, found) = file.finish();
+    file.raw.iter_mut().for_each(|raw| raw.bare = true);
+    let (entries, found);
+    (entries, found, search.patterns) = file.finish();
     search.document.entries.extend(entries.into_iter().map(|entry| Entry { notation, ..entry }));
     search.document.diagnostics.extend(found);
 }
@@ -168,7 +172,7 @@ fn unknown_policy(field: &str, name: &str, node: &Node, names: &[&str], text: &s
             let message = format!("{field}: there is no policy `{shown}`; did you mean `{meant}`?");
             let inside = fields::inside_quotes(node.span, text);
             let unknown = Diagnostic::new(Kind::UnknownPolicy, node.span, message);
-            let safe = fields::is_slip(name, meant, names);
+            let safe = fields::is_typo(name, meant, names);
             if is_word(meant) { unknown.fix(inside, meant, safe) } else { unknown }
         }
         None => {
@@ -197,33 +201,33 @@ fn is_word(name: &str) -> bool {
 struct Raw<'n> {
     name: &'n str,
     span: Span,
-    says: Says,
+    body: Body,
     extends: Option<(&'n str, &'n Node)>,
     retry_on: Option<Vec<Matcher>>,
     stop_on: Option<Vec<Matcher>>,
     refused: bool,
+    /// Whether it has no name, so that nothing can extend it and it has to be complete.
+    bare: bool,
 }
 
-enum Says {
+enum Body {
     Clause { draft: Draft, entry: Box<Entry> },
     Options { options: Vec<Written>, ordered: bool },
 }
 
-struct File<'t, 'n> {
+pub(crate) struct File<'t, 'n> {
     text: &'t str,
     format: Format,
-    patterns: &'t mut Patterns,
+    pub(crate) patterns: Patterns,
     raw: Vec<Raw<'n>>,
     by_name: HashMap<&'n str, usize>,
-    found: Vec<Diagnostic>,
-    /// What has been told, and of what place.
-    told: HashSet<(Kind, Span)>,
-    /// How many bytes of options have been taken over from other policies.
+    pub(crate) found: Vec<Diagnostic>,
+    /// The diagnostics that have been reported.
+    reported: HashSet<(Kind, Span)>,
+    /// How many bytes of options have been inherited from other policies.
     inherited: usize,
     /// How many names have been compared.
     compared: usize,
-    /// Whether it is one policy without a name, and no file of policies.
-    bare: bool,
 }
 
 /// A policy with all that it extends.
@@ -238,7 +242,7 @@ struct Whole {
 }
 
 impl Whole {
-    /// One of which nothing is known but that it is none.
+    /// One that could not be read.
     fn refused() -> Self {
         Self { refused: true, ..Self::default() }
     }
@@ -255,12 +259,7 @@ impl Whole {
 }
 
 impl<'t, 'n> File<'t, 'n> {
-    fn new(
-        text: &'t str,
-        format: Format,
-        patterns: &'t mut Patterns,
-        found: Vec<Diagnostic>,
-    ) -> Self {
+    fn new(text: &'t str, format: Format, patterns: Patterns, found: Vec<Diagnostic>) -> Self {
         Self {
             text,
             format,
@@ -268,10 +267,9 @@ impl<'t, 'n> File<'t, 'n> {
             raw: Vec::new(),
             by_name: HashMap::new(),
             found,
-            told: HashSet::new(),
+            reported: HashSet::new(),
             inherited: 0,
             compared: 0,
-            bare: false,
         }
     }
 
@@ -281,29 +279,35 @@ impl<'t, 'n> File<'t, 'n> {
                 format!("there is a policy `{}` already; give it another name", excerpt(name));
             return self.found.push(Diagnostic::new(Clause::DuplicateOption, place, message));
         }
+        self.by_name.insert(name, self.raw.len());
+        self.take_raw(name, place, node);
+    }
+
+    fn take_raw(&mut self, name: &'n str, place: Span, node: &'n Node) {
         let before = self.found.len();
         let mut raw = Raw {
             name,
             span: Span { start: place.start, end: node.span.end.max(place.end) },
-            says: Says::Options { options: Vec::new(), ordered: false },
+            body: Body::Options { options: Vec::new(), ordered: false },
             extends: None,
             retry_on: None,
             stop_on: None,
             refused: false,
+            bare: false,
         };
         match &node.value {
             Value::Text(_) => match clause::draft(node, self.text, self.format) {
                 Ok(draft) => {
                     let (mut entry, found) =
-                        clause::entry(&draft, name.to_owned(), raw.span, self.patterns);
+                        clause::entry(&draft, name.to_owned(), raw.span, &mut self.patterns);
                     entry.notation = Notation::File;
-                    // Its warnings wait until it is known who extends it.
+                    // Its warnings are reported in `finish`, when it is known which policies extend it.
                     let errors = found.into_iter().filter(|found| !found.is_warning());
                     for error in errors {
-                        self.told.insert((error.kind, error.span));
+                        self.reported.insert((error.kind, error.span));
                         self.found.push(error);
                     }
-                    raw.says = Says::Clause { draft, entry: Box::new(entry) };
+                    raw.body = Body::Clause { draft, entry: Box::new(entry) };
                 }
                 Err(diagnostic) => self.found.push(diagnostic),
             },
@@ -315,7 +319,6 @@ impl<'t, 'n> File<'t, 'n> {
             }
         }
         raw.refused = self.found[before..].iter().any(|found| !found.is_warning());
-        self.by_name.insert(name, self.raw.len());
         self.raw.push(raw);
     }
 
@@ -347,7 +350,7 @@ impl<'t, 'n> File<'t, 'n> {
             let at = after.unwrap_or(options.len());
             options.splice(at..at, chain);
         }
-        raw.says = Says::Options { options, ordered };
+        raw.body = Body::Options { options, ordered };
     }
 
     fn extends(&mut self, field: &'n Field) -> Option<(&'n str, &'n Node)> {
@@ -363,7 +366,7 @@ impl<'t, 'n> File<'t, 'n> {
 
     fn rules(&mut self, field: &Field) -> Vec<Matcher> {
         let (matchers, found) =
-            matcher::of_list(&field.value, &field.key, self.text, self.patterns);
+            matcher::of_list(&field.value, &field.key, self.text, &mut self.patterns);
         self.found.extend(found);
         matchers
     }
@@ -374,7 +377,7 @@ impl<'t, 'n> File<'t, 'n> {
             self.found.push(wrong_type("modifiers", &field.value, self.text, ADVICE));
             return Vec::new();
         };
-        /// Far more than a chain holds, which is for the core to say; the rest is not looked at.
+        /// Far more than the core allows in a chain, and reports; the rest is not read.
         const READ_MAX: usize = 64;
         let mut chain = Vec::new();
         for node in nodes.iter().take(READ_MAX) {
@@ -438,30 +441,32 @@ impl<'t, 'n> File<'t, 'n> {
         Some((value, Place::joined(places, end)))
     }
 
-    /// Every policy with what it extends, in the order of the text.
-    fn finish(mut self) -> (Vec<Entry>, Vec<Diagnostic>) {
-        let names: Vec<&str> = self.raw.iter().map(|raw| raw.name).collect();
+    /// Resolves every policy with what it extends, in the order of the text.
+    fn finish(mut self) -> (Vec<Entry>, Vec<Diagnostic>, Patterns) {
+        let named = self.raw.iter().filter(|raw| !raw.bare);
+        let names: Vec<&str> = named.map(|raw| raw.name).collect();
         let bases: Vec<_> = (0..self.raw.len()).map(|at| self.base(at, &names)).collect();
         let mut is_base = vec![false; self.raw.len()];
         for base in bases.iter().flatten() {
             is_base[*base] = true;
         }
-        // What is said of a clause is said of it alone, before it is found in those that extend it.
+        // Warnings of a clause are reported for the clause itself, not for the policies that extend it.
         for (raw, is_base) in self.raw.iter().zip(&is_base) {
-            if let Says::Clause { entry, draft } = &raw.says {
+            if let Body::Clause { entry, draft } = &raw.body {
                 let warnings = entry.warnings.iter();
-                let said = warnings.filter(|found| !is_missing(found, draft, *is_base));
-                self.told.extend(said.clone().map(|found| (found.kind, found.span)));
-                self.found.extend(said.cloned());
+                let reported =
+                    warnings.filter(|found| raw.bare || !is_missing(found, draft, *is_base));
+                self.reported.extend(reported.clone().map(|found| (found.kind, found.span)));
+                self.found.extend(reported.cloned());
             }
         }
-        let mut kept = vec![None; self.raw.len()];
+        let mut bases_resolved = vec![None; self.raw.len()];
         let mut entries = Vec::with_capacity(self.raw.len());
         for at in 0..self.raw.len() {
-            let whole = self.complete(at, &bases, &is_base, &mut kept);
+            let whole = self.resolve(at, &bases, &is_base, &mut bases_resolved);
             entries.push(self.entry(at, &whole, is_base[at]));
         }
-        (entries, self.found)
+        (entries, self.found, self.patterns)
     }
 
     /// Which policy this one extends, now that all are known.
@@ -481,23 +486,23 @@ impl<'t, 'n> File<'t, 'n> {
         base
     }
 
-    /// Goes down what is extended to something that is complete, and comes back up. What others
-    /// extend too is kept, so that it is gone through once.
-    fn complete(
+    /// Follows `extends` to a policy that is resolved or extends nothing, then overlays back up. Bases are
+    /// kept in `resolved`, so that each is resolved once.
+    fn resolve(
         &mut self,
         at: usize,
         bases: &[Option<usize>],
         is_base: &[bool],
-        kept: &mut [Option<Rc<Whole>>],
+        resolved: &mut [Option<Rc<Whole>>],
     ) -> Rc<Whole> {
-        if let Some(done) = &kept[at] {
+        if let Some(done) = &resolved[at] {
             return done.clone();
         }
         let mut chain = vec![at];
         let mut passed = HashSet::from([at]);
         let mut whole = Rc::default();
         while let Some(next) = chain.last().and_then(|last| bases[*last]) {
-            if let Some(done) = &kept[next] {
+            if let Some(done) = &resolved[next] {
                 whole = done.clone();
                 break;
             }
@@ -509,9 +514,9 @@ impl<'t, 'n> File<'t, 'n> {
             chain.push(next);
         }
         while let Some(at) = chain.pop() {
-            whole = Rc::new(self.on_top(&whole, at));
+            whole = Rc::new(self.extend(&whole, at));
             if is_base[at] {
-                kept[at] = Some(whole.clone());
+                resolved[at] = Some(whole.clone());
             }
         }
         whole
@@ -533,8 +538,9 @@ impl<'t, 'n> File<'t, 'n> {
         self.raw[at].extends.map_or(self.raw[at].span, |(_, node)| node.span)
     }
 
-    fn on_top(&mut self, base: &Whole, at: usize) -> Whole {
-        if let Says::Clause { draft, entry } = &self.raw[at].says {
+    /// The policy on top of the one that it extends.
+    fn extend(&mut self, base: &Whole, at: usize) -> Whole {
+        if let Body::Clause { draft, entry } = &self.raw[at].body {
             let mut options = draft.options();
             options.retain(|option| !RULES.contains(&option.name.as_str()));
             return Whole {
@@ -547,11 +553,11 @@ impl<'t, 'n> File<'t, 'n> {
         }
         self.inherited = self.inherited.saturating_add(base.size());
         if base.extends == EXTENDS_MAX || self.inherited > INHERITED_MAX {
-            self.refuse_heir(base, at);
+            self.refuse_extends(base, at);
             return Whole::refused();
         }
         let raw = &self.raw[at];
-        let Says::Options { options, ordered } = &raw.says else { return Whole::refused() };
+        let Body::Options { options, ordered } = &raw.body else { return Whole::refused() };
         Whole {
             options: overlay(base.options.clone(), options.clone(), *ordered),
             retry_on: raw.retry_on.clone().unwrap_or_else(|| base.retry_on.clone()),
@@ -561,15 +567,15 @@ impl<'t, 'n> File<'t, 'n> {
         }
     }
 
-    /// Says why a policy may not extend another, if that one is not refused for its own reasons.
-    fn refuse_heir(&mut self, base: &Whole, at: usize) {
+    /// Reports why a policy may not extend another, unless that one is refused itself.
+    fn refuse_extends(&mut self, base: &Whole, at: usize) {
         if base.refused {
             return;
         }
         let message = if base.extends == EXTENDS_MAX {
             format!("this extends more than {EXTENDS_MAX} policies in a row")
         } else {
-            format!("policies take over more than {INHERITED_MAX} bytes from one another")
+            format!("policies inherit more than {INHERITED_MAX} bytes from one another")
         };
         let place = self.place_of_extends(at);
         self.found.push(Diagnostic::new(Kind::TooLarge, place, message));
@@ -577,7 +583,7 @@ impl<'t, 'n> File<'t, 'n> {
 
     fn entry(&mut self, at: usize, whole: &Whole, is_base: bool) -> Entry {
         let raw = &self.raw[at];
-        if let Says::Clause { entry, .. } = &raw.says {
+        if let Body::Clause { entry, .. } = &raw.body {
             return Entry::clone(entry);
         }
         let mut draft = Draft::new(self.format, &[]);
@@ -590,10 +596,10 @@ impl<'t, 'n> File<'t, 'n> {
         }
         let empty = draft.clause().is_empty();
         if empty && !whole.refused {
-            let message = "this policy says nothing; write for example retry: 3, delay: 1s";
+            let message = "this policy is empty; write for example retry: 3, delay: 1s";
             self.found.push(Diagnostic::new(Clause::Syntax, raw.span, message));
         }
-        let mut read = draft.read(self.patterns);
+        let mut read = draft.read(&mut self.patterns);
         if empty || whole.refused {
             read.refuse();
         }
@@ -605,9 +611,9 @@ impl<'t, 'n> File<'t, 'n> {
         });
         let all: Vec<_> = all.collect();
         for found in &all {
-            // What stands in a policy that this one extends has been told of that one.
-            let is_missing = !self.bare && is_missing(found, &draft, is_base);
-            if !is_missing && self.told.insert((found.kind, found.span)) {
+            // Findings in a policy that this one extends have been reported there.
+            let is_missing = !raw.bare && is_missing(found, &draft, is_base);
+            if !is_missing && self.reported.insert((found.kind, found.span)) {
                 self.found.push(found.clone());
             }
         }
@@ -617,22 +623,22 @@ impl<'t, 'n> File<'t, 'n> {
     }
 }
 
-/// Whether a warning is about something that the policy does not say: another that extends it, or a
-/// flag, may say it, and whoever runs it as it is will be told then.
+/// Whether a warning is about something that the policy lacks. Another that extends it, or a flag, may
+/// add that; if not, the warning comes when it is run.
 fn is_missing(found: &Diagnostic, draft: &Draft, is_base: bool) -> bool {
     let Kind::Clause(kind) = found.kind else { return false };
     match kind {
         Clause::DelayWithoutRetry | Clause::BackoffWithoutDelay | Clause::BackoffWithoutRetry => {
             true
         }
-        // What is extended need not be whole; elsewhere these are mistakes more often than not.
+        // A base need not be complete; elsewhere these are mistakes more often than not.
         Clause::UnusedOption => is_base && draft.options().iter().all(|it| it.name != "backoff"),
         Clause::Unbounded | Clause::HotLoop => is_base,
         _ => false,
     }
 }
 
-/// What an option takes, in the words of a message.
+/// Which values an option takes, for a message.
 fn advice(name: &str) -> &'static str {
     match name {
         "retry" | "attempts" => "use a whole number, or unlimited",
@@ -642,5 +648,140 @@ fn advice(name: &str) -> &'static str {
         "factor" => "use a number such as 2 or 1.5",
         "jitter" => "use none, full, equal, 25%, +50% or [0.5, 1.5]",
         _ => "use a duration such as 100ms, 1.5s or 1m30s (ns us ms s min h d)",
+    }
+}
+
+/// The policies of a larger file: those that have a name, and those that stand where they are used.
+///
+/// First all of them are taken; what extends what is known at the [end](Self::finish).
+pub struct Policies<'t, 'n> {
+    pub(crate) source: Source<'t>,
+    pub(crate) file: File<'t, 'n>,
+    default: Option<&'n Node>,
+    uses: Vec<Use<'n>>,
+}
+
+/// A policy that is used somewhere; [`Resolved::of`] has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used(usize);
+
+enum Use<'n> {
+    Named(&'n Node),
+    /// By its place among the raw ones.
+    Here(usize),
+}
+
+impl std::fmt::Debug for Policies<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Policies").field("uses", &self.uses.len()).finish_non_exhaustive()
+    }
+}
+
+impl<'t, 'n> Policies<'t, 'n> {
+    /// None yet.
+    pub fn new(source: Source<'t>) -> Self {
+        let file = File::new(source.text, source.format, Patterns::default(), Vec::new());
+        Self { source, file, default: None, uses: Vec::new() }
+    }
+
+    /// Takes the map of `policies`: names and clauses, or names and maps.
+    pub fn named(&mut self, node: &'n Node) {
+        let Value::Map(fields) = &node.value else {
+            let advice = "use a map of names to policies";
+            return self.file.found.push(self.source.wrong_type("policies", node, advice));
+        };
+        for field in fields.iter().take(POLICIES_MAX) {
+            self.file.take(&field.key, field.place, &field.value);
+        }
+        if let Some(field) = fields.get(POLICIES_MAX) {
+            let message = format!("a file holds at most {POLICIES_MAX} policies");
+            self.file.found.push(Diagnostic::new(Kind::TooLarge, field.place, message));
+        }
+    }
+
+    /// Takes the name of the policy that is used where there is none; without it, that is the one called `default`.
+    pub fn default(&mut self, node: &'n Node) {
+        match &node.value {
+            Value::Text(_) => self.default = Some(node),
+            _ => {
+                let advice = "use the name of a policy";
+                self.file.found.push(self.source.wrong_type("default", node, advice));
+            }
+        }
+    }
+
+    /// Takes a policy where it is used: a name, a clause or a map.
+    pub fn used(&mut self, node: &'n Node) -> Used {
+        let one = match &node.value {
+            // No option of a clause is without a colon.
+            Value::Text(text) if !text.contains(':') => Use::Named(node),
+            _ => {
+                let place = Span { start: node.span.start, end: node.span.start };
+                self.file.take_raw("policy", place, node);
+                let at = self.file.raw.len() - 1;
+                self.file.raw[at].bare = true;
+                Use::Here(at)
+            }
+        };
+        self.uses.push(one);
+        Used(self.uses.len() - 1)
+    }
+
+    /// All of them, and what is wrong with them. A policy that is used has to be complete, so its warnings are told.
+    pub fn finish(mut self) -> (Resolved, Vec<Diagnostic>) {
+        let default = match self.default {
+            Some(node) => self.find("default", node),
+            None => self.file.by_name.get("default").copied(),
+        };
+        let mut uses = Vec::new();
+        for one in std::mem::take(&mut self.uses) {
+            uses.push(match one {
+                Use::Here(at) => Some(at),
+                Use::Named(node) => self.find("policy", node),
+            });
+        }
+        let (entries, mut found, _) = self.file.finish();
+        for at in uses.iter().chain([&default]).flatten() {
+            found.extend(entries[*at].warnings.iter().cloned());
+        }
+        let mut told = HashSet::new();
+        found.retain(|found| told.insert((found.kind, found.span, found.message.clone())));
+        (Resolved { entries, uses, default }, found)
+    }
+
+    fn find(&mut self, field: &str, node: &'n Node) -> Option<usize> {
+        let Value::Text(name) = &node.value else { return None };
+        let at = self.file.by_name.get(name.as_str()).copied();
+        if at.is_none() {
+            self.file.compared += self.file.by_name.len();
+            let names: Vec<&str> = match self.file.compared {
+                0..=COMPARED_MAX => {
+                    self.file.raw.iter().filter(|raw| !raw.bare).map(|raw| raw.name).collect()
+                }
+                _ => Vec::new(),
+            };
+            self.file.found.push(unknown_policy(field, name, node, &names, self.source.text));
+        }
+        at
+    }
+}
+
+/// The policies of a larger file, each with what it extends.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    entries: Vec<Entry>,
+    uses: Vec<Option<usize>>,
+    default: Option<usize>,
+}
+
+impl Resolved {
+    /// The policy that is used there, unless there is no such name.
+    pub fn of(&self, used: Used) -> Option<&Entry> {
+        self.entries.get((*self.uses.get(used.0)?)?)
+    }
+
+    /// The policy that is used where there is none.
+    pub fn default(&self) -> Option<&Entry> {
+        self.entries.get(self.default?)
     }
 }

@@ -16,9 +16,9 @@ use crate::document::{Document, Notation, read};
 /// assert_eq!((text.as_str(), applied), ("retry: 3, delay: 1s, jitter: full", 3));
 /// ```
 pub fn fix(text: &str, format: Format, notation: Option<Notation>) -> (String, usize) {
-    /// One fix can make room for another, and of a clause only so many findings are told at once.
+    /// One fix may uncover another, and only so many findings of a clause are reported at once.
     const ROUNDS: RangeInclusive<usize> = 16..=1024;
-    /// How much text is read for a fix in all, so that a long one does not take minutes.
+    /// How much text is read in all, so that a long one does not take minutes.
     const READ_MAX: usize = 1 << 20;
     let rounds = (READ_MAX / text.len().max(1)).clamp(*ROUNDS.start(), *ROUNDS.end());
     let original = text;
@@ -35,12 +35,12 @@ pub fn fix(text: &str, format: Format, notation: Option<Notation>) -> (String, u
         document = read(&fixed, format, notation);
         text = fixed;
     }
-    // A text that goes on changing was not meant to be fixed.
+    // The fixes do not converge.
     (original.to_owned(), 0)
 }
 
-/// The fixes of a document that [`fix`] applies to its text: the safe ones, except where one would
-/// only bring up another error.
+/// The fixes of a document that [`fix`] applies to its text: the safe ones, except those that would cause
+/// another error.
 ///
 /// ```
 /// use redial_policy::{Format, fixable, read};
@@ -50,7 +50,7 @@ pub fn fix(text: &str, format: Format, notation: Option<Notation>) -> (String, u
 ///     fixable(text, &document, Format::Text, None).len()
 /// };
 /// assert_eq!(applied("retry: 3, dely: 1s"), 1);
-/// // As `delay` it would still want a unit.
+/// // As `delay` it would still lack a unit.
 /// assert_eq!(applied("retry: 3, dely: 1"), 0);
 /// ```
 pub fn fixable(
@@ -62,8 +62,8 @@ pub fn fixable(
     helpful(text, document, format, notation).into_iter().cloned().collect()
 }
 
-/// All safe fixes at once; where that would make something worse, each that does not, in the order
-/// of the text.
+/// All safe fixes; where those would make something worse, each one that does not, in the order of the
+/// text.
 fn helpful<'d>(
     text: &str,
     document: &'d Document,
@@ -73,7 +73,7 @@ fn helpful<'d>(
     /// How much text is read to try them one by one.
     const READ_MAX: usize = 8 << 20;
     let fixes = document.diagnostics().iter().filter_map(|found| found.fix.as_ref());
-    let all = apart(fixes.filter(|fix| fix.safe));
+    let all = without_overlaps(fixes.filter(|fix| fix.safe));
     let helps =
         |fixes: &[&Fix]| is_no_worse(document, &read(&replaced(text, fixes), format, notation));
     if all.is_empty() || helps(&all) {
@@ -89,8 +89,8 @@ fn helpful<'d>(
     kept
 }
 
-/// Whether there are not more errors than before, of any kind, and what ran before is still there: a
-/// quote or a bracket that is put right can end somewhere else.
+/// Whether there are not more errors of any kind than before, and every policy that could run is still
+/// there: a quote or bracket that is added may close in the wrong place.
 fn is_no_worse(before: &Document, after: &Document) -> bool {
     let mut kept = after.policies();
     let mut ran = before.policies().filter(|entry| entry.policy.is_some());
@@ -109,17 +109,17 @@ fn is_no_worse(before: &Document, after: &Document) -> bool {
     keeps_all && errors(after).iter().all(is_fewer)
 }
 
-/// Those that do not touch one another, in the order of the text.
-fn apart<'f>(fixes: impl Iterator<Item = &'f Fix>) -> Vec<&'f Fix> {
+/// The first of those that overlap, in the order of the text.
+fn without_overlaps<'f>(fixes: impl Iterator<Item = &'f Fix>) -> Vec<&'f Fix> {
     let mut all: Vec<_> = fixes.collect();
     all.sort_by_key(|fix| (fix.span.start, fix.span.end));
-    let mut free = 0;
+    let mut end = 0;
     all.retain(|fix| {
-        let apart = fix.span.start >= free;
-        if apart {
-            free = fix.span.end.max(fix.span.start + 1);
+        let is_free = fix.span.start >= end;
+        if is_free {
+            end = fix.span.end.max(fix.span.start + 1);
         }
-        apart
+        is_free
     });
     all
 }

@@ -36,7 +36,7 @@ impl Format {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let end = name.rsplit_once('.').map_or("", |(_, end)| end);
         match end.to_ascii_lowercase().as_str() {
-            // One option alone could be a map as well, and then of which notation is not known.
+            // One option alone could also be a map, of one notation or another.
             "yaml" | "yml" if is_clause(text) && has_comma(text) => Self::Text,
             "yaml" | "yml" => Self::Yaml,
             "toml" => Self::Toml,
@@ -46,7 +46,7 @@ impl Format {
     }
 }
 
-/// Whether the text is a clause without a mistake; then it is nothing else.
+/// Whether the text is a clause without errors.
 fn is_clause(text: &str) -> bool {
     let known = first_option(text).is_some_and(|first| clause::OPTIONS.contains(&first.name));
     known && !read(text, Format::Text, Some(Notation::Clause)).has_errors()
@@ -81,7 +81,7 @@ fn is_toml_header(line: &str) -> bool {
     line.contains(']') && inside.starts_with(|first| is_key(first) || "\"'".contains(first))
 }
 
-/// By what stands between the first word and its value.
+/// By the sign between the first key and its value.
 fn by_first_key(start: &str, first: &str) -> Format {
     let end = first.find(|character| !is_key(character)).unwrap_or(first.len());
     let (key, rest) = first.split_at(end);
@@ -90,7 +90,7 @@ fn by_first_key(start: &str, first: &str) -> Format {
         let block = rest == ":" || more;
         return if block && !is_like_clause(start) { Format::Yaml } else { Format::Text };
     }
-    // In a script a call follows the sign.
+    // In a script a call follows `=`.
     match rest.trim_start().strip_prefix('=').map(str::trim_start) {
         Some(value) if value.starts_with(['"', '\'', '[', '{']) => Format::Toml,
         Some(_) if is_field(key) => Format::Toml,
@@ -98,8 +98,8 @@ fn by_first_key(start: &str, first: &str) -> Format {
     }
 }
 
-/// Whether options follow one another as in a clause, with a comma between them, however wrong they
-/// are: YAML goes on with a new line. A comma alone may also be in the middle of a sentence.
+/// Whether options follow one another as in a clause, separated by commas, even with errors in them: YAML
+/// separates keys by newlines. A comma alone may also be in the middle of a sentence.
 fn is_like_clause(text: &str) -> bool {
     let Some(First { name, value, rest }) = first_option(text) else { return false };
     let one_line = !value.contains('\n') || (value.starts_with('[') && value.ends_with(']'));
@@ -123,7 +123,7 @@ fn first_option(text: &str) -> Option<First<'_>> {
     (name.start == gap(text)).then_some(first)
 }
 
-/// A name that a map of some notation has, or a file of ours.
+/// Whether a map of any notation, or a policy file, has this field.
 fn is_field(name: &str) -> bool {
     file::is_extension(name)
         || [&file::FIELDS[..], &file::TOP, &retry_config::FIELDS, &retry_policy::FIELDS]

@@ -1,11 +1,10 @@
-//! A delay in the words of a program: `30`, `1.5 seconds`, `2 min`, `1m30s`, or an HTTP date.
+//! A delay as programs print it: `30`, `1.5 seconds`, `2 min`, `1m30s`, or an HTTP date.
 
 use std::time::{Duration, SystemTime};
 
 use redial_core::clause;
 
-/// What programs call a unit, what the core calls it, and how many digits of its fraction are whole
-/// nanoseconds.
+/// The names of a unit, that of the core, and how many digits of its fraction are whole nanoseconds.
 const UNITS: [(&[&str], &str, usize); 7] = [
     (&["ns", "nsec", "nanosecond", "nanoseconds"], "ns", 0),
     (&["us", "µs", "μs", "usec", "microsecond", "microseconds"], "us", 3),
@@ -16,7 +15,7 @@ const UNITS: [(&[&str], &str, usize); 7] = [
     (&["d", "day", "days"], "d", 9),
 ];
 
-/// A duration, or a date in one of the three forms of RFC 9110, of which one in the past is no wait.
+/// A duration, or the time until a date in one of the three forms of RFC 9110; zero for one in the past.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -31,7 +30,7 @@ pub fn read_at(text: &str, now: SystemTime) -> Option<Duration> {
     read(text).or_else(|| httpdate::parse_http_date(text).ok().map(until))
 }
 
-/// Seconds, unless there are units. What is too long for the core is as long as it can be.
+/// A duration, in seconds where it has no unit. Saturates.
 pub fn read(text: &str) -> Option<Duration> {
     let text = text.trim().trim_end_matches(['.', ',', ';']).to_lowercase();
     let mut clause = String::from("timeout: ");
@@ -43,7 +42,7 @@ pub fn read(text: &str) -> Option<Duration> {
         let (unit, after) = split(after.trim_start(), char::is_alphabetic);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         let (_, unit, digits) = UNITS.iter().find(|(names, ..)| names.contains(&unit))?;
-        // A number without a unit stands alone: in `1m30` it could be anything.
+        // A number without a unit has to be the only one: `1m30` is ambiguous.
         let alone = rest.len() == text.len() && after.is_empty();
         let named = number.len() < rest.len() - after.len();
         if number.is_empty() || fraction.contains('.') || whole.is_empty() || !(named || alone) {

@@ -1,25 +1,25 @@
-//! The headers of HTTP responses among what a program prints, as far as they ask for a wait.
+//! `Retry-After` in the headers of HTTP responses that a program prints.
 
 use std::time::SystemTime;
 
-/// How much of a line is looked at. The names and values that matter here are short.
+/// How much of a line is kept. The names and values that matter here are short.
 const LINE_MAX: usize = 1 << 10;
 
-/// The longest block of headers; curl itself takes no more of them. What goes on for longer is none.
+/// The longest block of headers, which is also curl's limit. A longer one is not a block of headers.
 const BLOCK_MAX: usize = 300 << 10;
 
 /// Reads a stream line by line and keeps `Retry-After` and `Date` of the last block of headers, which
 /// is the answer to the last request: after redirects, after a proxy's answer, after `100 Continue`.
 ///
-/// A block begins with a status line and ends with an empty line. What stands elsewhere is not a header.
+/// A block begins with a status line and ends with an empty line. Lines elsewhere are not headers.
 #[derive(Clone, Debug)]
 pub(crate) struct Headers {
-    /// Whether bodies are on this stream too. Then a block begins at the start of the stream or right
-    /// after another block that has no body; whatever else is there is a body, which may look like
-    /// anything, also like a block.
+    /// Whether bodies are on this stream too. Then a block begins only at the start of the stream or right
+    /// after a block without a body. Anything else is a body, even if it looks like a block.
     with_bodies: bool,
     line: Vec<u8>,
-    /// A carriage return was last: a line end belongs to it, and anything else overwrites the line.
+    /// Whether the last byte was a carriage return. A newline after it ends the line; anything else
+    /// overwrites the line.
     returned: bool,
     place: Place,
     /// Whether the block is of a response whose body programs print, and has one as far as its status
@@ -81,7 +81,7 @@ impl Headers {
             match rest.first() {
                 Some(b'\n') => {
                     self.returned = false;
-                    // Most lines are of no interest: they need not even be text.
+                    // Most lines are not headers, and need not be decoded.
                     if self.place != Place::Between || may_be_status_line(&self.line) {
                         let line = std::mem::take(&mut self.line);
                         self.end_of(&plain(&String::from_utf8_lossy(&line)));
@@ -97,7 +97,7 @@ impl Headers {
         }
     }
 
-    /// The `Retry-After` of the last block, and the time that the server had when it sent it.
+    /// The `Retry-After` of the last block, and its `Date`.
     pub(crate) fn retry_after(&self) -> Option<(&str, Option<SystemTime>)> {
         let date = self.date.as_deref().and_then(|date| httpdate::parse_http_date(date).ok());
         Some((self.retry_after.as_deref()?, date))
@@ -110,7 +110,7 @@ impl Headers {
             (self.retry_after, self.date) = (None, None);
             return;
         }
-        // An empty line has a line end, too.
+        // With its newline.
         self.length += line.len() + 1;
         match self.place {
             Place::Block(_) if self.length > BLOCK_MAX => {
@@ -138,7 +138,7 @@ impl Headers {
         if self.with_bodies && !before.is_empty() {
             return None;
         }
-        // The progress meter of curl has no line end: what comes next stands right behind it.
+        // The progress meter of curl does not end with a newline: the next line follows right after it.
         let is_meter = |text: &str| text.chars().all(|it| " 0123456789.:-kMGTP".contains(it));
         let mark = match before.strip_suffix("< ") {
             Some(meter) => is_meter(meter).then_some(Mark::Arrow),
@@ -170,7 +170,7 @@ impl Mark {
     }
 }
 
-/// Whether a line has the name of the protocol, or something for the terminal that may part it.
+/// Whether a line contains `HTTP/`, or an escape sequence, which may split that.
 fn may_be_status_line(line: &[u8]) -> bool {
     memchr::memchr(b'\x1b', line).is_some() || memchr::memmem::find(line, b"HTTP/").is_some()
 }
@@ -187,8 +187,8 @@ fn status_of(text: &str) -> Option<&str> {
     (is_version && status.len() == 3 && is_made_of(status, false)).then_some(status)
 }
 
-/// Whether no other response follows by itself. After `100 Continue`, redirects and the challenge of
-/// a login one does, and programs that go on to it do not print the body in between.
+/// Whether this is the final response. After `100 Continue`, a redirect or an authentication challenge
+/// another one follows, and programs that follow it do not print the body in between.
 fn is_last(status: &str) -> bool {
     !(status.starts_with(['1', '3']) || status == "401" || status == "407")
 }
@@ -208,7 +208,7 @@ fn tells_of_body(name: &str, value: &str) -> Option<bool> {
     says.then_some(true)
 }
 
-/// The text without what makes a terminal print in bold, as curl does with the names of headers.
+/// The text without SGR escape sequences, with which curl prints the names of headers in bold.
 fn plain(text: &str) -> String {
     let mut pieces = text.split("\x1b[");
     let mut plain = pieces.next().unwrap_or_default().to_owned();

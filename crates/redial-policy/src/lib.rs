@@ -23,8 +23,8 @@
 //! assert_eq!(found.span.of(text), "atempts");
 //! ```
 //!
-//! Nothing here does I/O, and no text of any kind makes it panic or run away: what is larger or
-//! deeper than a policy file can need is refused.
+//! Nothing here does I/O, and no text makes it panic or take unbounded time or memory: what is larger
+//! or deeper than a policy file can need is refused.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -50,6 +50,7 @@ mod headers;
 mod lookalike;
 mod matcher;
 mod names;
+pub mod notation;
 mod overlay;
 mod place;
 mod plan;
@@ -71,7 +72,7 @@ pub const SCHEMA: &str = include_str!("policies.schema.json");
 
 pub use condition::{BadCondition, Condition};
 pub use convert::{Converted, Loss, Target, convert, convert_to_file};
-pub use diagnostic::{Diagnostic, Fix, Kind, Span};
+pub use diagnostic::{Diagnostic, Fix, FlowKind, Kind, Span};
 pub use document::{Document, Entry, Notation, TEXT_MAX, read};
 pub use fix::{fix, fixable};
 pub use format::Format;

@@ -1,15 +1,15 @@
-//! Where a finding is about a character that is not what it looks like, it says so.
+//! A note on findings about invisible and look-alike characters.
 
 use redial_core::clause::{Kind as Clause, Lookalike, Span};
 
 use crate::diagnostic::Diagnostic;
 
-/// Names the first such character of the place that a finding is about; of a text that is no YAML,
-/// TOML or JSON, the last one up to the line where that was found out.
+/// Adds a note about the first such character in the span of a finding. Where the text does not parse at
+/// all, about the last one up to the line of the error.
 pub(crate) fn name(found: &mut Diagnostic, text: &str, malformed: bool) {
     let span = if malformed { up_to_line_end(found.span, text) } else { found.span };
     let place = span.of(text);
-    // What the clause's reader says of one character has named it.
+    // The parser of the clause names a single character itself.
     let named = !malformed && found.is_about_one_character(text);
     if found.note.is_some() || place.is_ascii() || named {
         return;
@@ -26,7 +26,7 @@ pub(crate) fn name(found: &mut Diagnostic, text: &str, malformed: bool) {
 fn up_to_line_end(span: Span, text: &str) -> Span {
     let rest = text.get(span.end..).unwrap_or_default();
     let end = span.end + rest.find('\n').unwrap_or(rest.len());
-    // A byte order mark at the very start is none of this.
+    // A byte order mark at the start is fine.
     let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     Span { start, end }
 }

@@ -7,7 +7,7 @@ use redial_core::clause::Kind as Clause;
 use regex::{Regex, RegexBuilder};
 
 use crate::diagnostic::{Diagnostic, Kind, Span};
-use crate::fields::{excerpt, inside_quotes, is_slip, nearest, wrong_type};
+use crate::fields::{excerpt, inside_quotes, is_typo, nearest, wrong_type};
 use crate::tree::{Field, Node, Value};
 
 /// A condition on an error. Several are an *or*; an empty list retries everything.
@@ -32,13 +32,13 @@ pub enum Matcher {
     ServerError,
     /// `rate limit`, `429` as a whole word, `too many requests`, in any case.
     RateLimit,
-    /// A regular expression, which minds the case.
+    /// A regular expression, case-sensitive.
     Pattern(Regex),
 }
 
 const NAMES: [&str; 4] = ["network", "timeout", "server_error", "rate_limit"];
 
-/// An error message to look for is a line; what takes more to describe is an attack.
+/// The longest pattern. One for a line of an error message is far shorter.
 const PATTERN_MAX: usize = 1024;
 const COMPILED_MAX: usize = 1 << 20;
 const NESTING_MAX: u32 = 32;
@@ -82,7 +82,7 @@ impl Matcher {
         }
     }
 
-    /// A regular expression that matches wherever this does, and in few other places.
+    /// A regular expression that matches wherever this matches, and in few other places.
     pub(crate) fn approximate(&self) -> &str {
         match self {
             Self::Network => "(?i)network|connection|refused|unreachable",
@@ -94,16 +94,16 @@ impl Matcher {
     }
 }
 
-/// What a pattern is tried on.
+/// What a pattern is searched in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Mode {
     /// One text: `^` is its start and `$` its end.
     Text,
-    /// The lines that a program prints, to a terminal or not: `^` and `$` are those of a line.
+    /// Lines that a program prints, which may end in CR LF: `^` and `$` are those of a line.
     Lines { any_case: bool },
 }
 
-/// A regular expression that is as short, as small and as flat as a line of text needs.
+/// Compiles a pattern, with limits on its length, its compiled size and its nesting.
 fn compile(pattern: &str, mode: Mode, most: usize) -> Result<Regex, regex::Error> {
     if pattern.len() > PATTERN_MAX {
         let reason = format!("it has {} bytes, and {PATTERN_MAX} at most", pattern.len());
@@ -148,7 +148,7 @@ impl fmt::Display for Matcher {
     }
 }
 
-/// In quotes of the kind that it does not contain; where it has both, one of them as its code.
+/// In quotes of the kind that it does not contain; where it contains both, with `\x22` for the double one.
 fn quote(pattern: &str) -> String {
     let quote = if pattern.contains('"') && !pattern.contains('\'') { '\'' } else { '"' };
     let mut quoted = String::from(quote);
@@ -322,7 +322,7 @@ pub(crate) fn unknown(text: &str, span: Span, option: &str) -> Diagnostic {
             Diagnostic::new(Clause::WrongType, span, message).fix(
                 span,
                 meant,
-                is_slip(text, meant, &NAMES),
+                is_typo(text, meant, &NAMES),
             )
         }
         None => {
@@ -336,7 +336,7 @@ pub(crate) fn unknown(text: &str, span: Span, option: &str) -> Diagnostic {
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
     compiled: HashMap<(String, Mode), Result<Regex, String>>,
-    /// What all of them take once they are compiled, rounded up.
+    /// The compiled size of all of them, rounded up.
     size: usize,
 }
 
@@ -344,16 +344,16 @@ impl Patterns {
     /// Enough for 512 short ones, or for a few that are not.
     const SIZE_MAX: usize = 1 << 20;
 
-    /// A regular expression does not tell its size: it is the first of these that suffices.
+    /// Size limits to try in turn, because a compiled pattern does not tell its size.
     const SIZES: [usize; 5] = [2 << 10, 8 << 10, 64 << 10, 256 << 10, COMPILED_MAX];
 
-    /// A matcher with this pattern, or what is wrong with it in one line.
+    /// A matcher with this pattern, or why it does not compile.
     pub(crate) fn compile(&mut self, pattern: &str, place: Span) -> Result<Matcher, Diagnostic> {
         let refused = |(kind, message)| Diagnostic::new(kind, place, message);
         self.regex(pattern, Mode::Text).map(Matcher::Pattern).map_err(refused)
     }
 
-    /// A pattern, or what is wrong with it and in which way.
+    /// A pattern, or the kind and the message of its error.
     pub(crate) fn regex(&mut self, pattern: &str, mode: Mode) -> Result<Regex, (Kind, String)> {
         let key = (pattern.to_owned(), mode);
         let compiled = match self.compiled.get(&key) {
@@ -363,18 +363,16 @@ impl Patterns {
                 return Err((Kind::TooLarge, message.to_owned()));
             }
             None => {
-                let compiled = self.fit(pattern, mode).map_err(reason);
+                let compiled = self.fit(pattern, mode).map_err(refusal);
                 self.compiled.insert(key, compiled.clone());
                 compiled
             }
         };
-        compiled.map_err(|reason| {
-            let pattern = excerpt(pattern);
-            (Kind::BadPattern, format!("`{pattern}` is not a regular expression: {reason}"))
-        })
+        let named = |refusal| (Kind::BadPattern, format!("`{}` {refusal}", excerpt(pattern)));
+        compiled.map_err(named)
     }
 
-    /// What does not compile counts as well: it took its time.
+    /// A pattern that does not compile counts as well, because trying took time.
     fn fit(&mut self, pattern: &str, mode: Mode) -> Result<Regex, regex::Error> {
         for size in Self::SIZES {
             match compile(pattern, mode, size) {
@@ -389,13 +387,21 @@ impl Patterns {
     }
 }
 
-fn reason(error: regex::Error) -> String {
-    match error {
+/// What is wrong with a pattern, to stand after it.
+fn refusal(error: regex::Error) -> String {
+    let reason = match error {
         regex::Error::Syntax(drawn) => {
             let last = drawn.lines().last().unwrap_or_default();
             last.trim_start_matches("error: ").to_owned()
         }
-        regex::Error::CompiledTooBig(limit) => format!("it compiles to more than {limit} bytes"),
+        regex::Error::CompiledTooBig(limit) => {
+            let limit = limit / 1024;
+            return format!(
+                "is too large: it compiles to more than {limit} KiB; repeat less, as with `*` for \
+                 `{{0,80}}`, or let a class be of ASCII, as (?-u:\\w) for \\w"
+            );
+        }
         other => other.to_string(),
-    }
+    };
+    format!("is not a regular expression: {reason}")
 }

@@ -31,7 +31,7 @@ const UNAMBIGUOUS: [&str; 21] = [
     "tries",
 ];
 
-/// The field that somebody meant who wrote another name.
+/// The field that is meant by a foreign name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Synonym {
     pub(crate) field: &'static str,
@@ -39,7 +39,7 @@ pub(crate) struct Synonym {
     pub(crate) safe: bool,
 }
 
-/// The field of a notation that stands for the option which others call `name`.
+/// The field of a notation that is meant by the foreign name of an option.
 pub(crate) fn synonym(
     name: &str,
     fields: &[&'static str],
@@ -51,7 +51,7 @@ pub(crate) fn synonym(
     fields.contains(&field).then(|| Synonym { field, safe: is_unambiguous(name) })
 }
 
-/// The same from a table, for fields that are no options of a policy.
+/// The same from a table, for fields that are not options of a policy.
 pub(crate) fn synonym_in(name: &str, table: &[(&str, &'static str)]) -> Option<Synonym> {
     let entry = table.iter().find(|(theirs, _)| is_same_name(name, theirs));
     entry.map(|(_, field)| Synonym { field, safe: true })

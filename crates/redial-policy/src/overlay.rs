@@ -1,5 +1,4 @@
-//! One set of options laid over another: what a policy that extends another says itself, and what
-//! flags say to the policy that they stand beside.
+//! Options that override others: those of a policy over those that it extends, and flags over a policy.
 
 use redial_core::clause::{self, OPTIONS};
 
@@ -9,12 +8,12 @@ use crate::fields::{is_plain, is_plain_list, trimmed};
 use crate::place::Place;
 
 const COUNTS: [&str; 2] = ["retry", "attempts"];
-/// What may repeat and stand in any order, in the order that it has where nobody says otherwise.
+/// The modifiers, which may repeat and be in any order, in their default order.
 pub(crate) const CHAIN: [&str; 3] = ["min_delay", "max_delay", "jitter"];
 
-/// `over` on top of `base`. A count takes the place of either count; a bound or a jitter that of
-/// the first of its name, and the others of that name go; what a new backoff has no use for goes
-/// too. Where `ordered`, the chain of `over` takes the place of the whole chain.
+/// `over` on top of `base`. A count replaces either count. A bound or a jitter replaces the first of its
+/// name, and the others of that name are dropped. So is what a new backoff does not use. Where
+/// `ordered`, the chain of `over` replaces the whole chain.
 pub(crate) fn overlay(base: Vec<Written>, over: Vec<Written>, ordered: bool) -> Vec<Written> {
     let mut options = base;
     if ordered {
@@ -39,7 +38,7 @@ pub(crate) fn overlay(base: Vec<Written>, over: Vec<Written>, ordered: bool) -> 
                 options[at] = written;
             }
             None => {
-                // A chain in its own order grows at its end.
+                // An ordered chain is appended to.
                 let at = place(&options, if appended { "jitter" } else { name });
                 options.insert(at, written);
             }
@@ -48,7 +47,7 @@ pub(crate) fn overlay(base: Vec<Written>, over: Vec<Written>, ordered: bool) -> 
     options
 }
 
-/// Before the first option that comes later in the order.
+/// Where to insert an option: before the first one that comes later in the order.
 fn place(options: &[Written], name: &str) -> usize {
     let rank =
         |name: &str| OPTIONS.iter().position(|known| *known == name).unwrap_or(OPTIONS.len());
@@ -56,7 +55,7 @@ fn place(options: &[Written], name: &str) -> usize {
     options.iter().position(|option| rank(&option.name) > wanted).unwrap_or(options.len())
 }
 
-/// A new backoff has its own idea of what grows it.
+/// Drops the options that a new backoff does not use.
 fn drop_unused(options: &mut Vec<Written>, over: &[Written]) {
     let Some(backoff) = over.iter().find(|option| option.name == "backoff") else { return };
     let unused: &[&str] = match backoff.value.as_str() {
@@ -68,7 +67,7 @@ fn drop_unused(options: &mut Vec<Written>, over: &[Written]) {
     options.retain(|option| !unused.contains(&option.name.as_str()));
 }
 
-/// Options laid over a clause, as text: what flags do to the policy that they stand beside.
+/// A clause with options overridden, as flags do it.
 ///
 /// ```
 /// let base = "retry: 3, delay: 1s, backoff: exponential, factor: 3";
@@ -81,7 +80,7 @@ fn drop_unused(options: &mut Vec<Written>, over: &[Written]) {
 ///
 /// # Errors
 ///
-/// The name of an option whose value would not stay one value in a clause.
+/// The name of an option whose value is not one value in a clause.
 pub fn overlay_clause<'f>(
     clause: &str,
     flags: impl IntoIterator<Item = (&'f str, &'f str)>,

@@ -1,5 +1,5 @@
-//! From a place in a value to its place in the file: a string in a file may be quoted, escaped,
-//! indented or folded, and a finding in it must still point at the very byte.
+//! A source map from the bytes of a value to the bytes of the file: a string in a file may be quoted,
+//! escaped, indented or folded, and a finding in it must still point at the exact byte.
 
 use std::rc::Rc;
 
@@ -10,9 +10,9 @@ use crate::tree::Node;
 /// Where the bytes of a piece of text come from.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
-    /// From somewhere in here; all of it is pointed at.
+    /// The whole span, where it is not known more exactly.
     Whole(Span),
-    /// Byte by byte.
+    /// Mapped byte by byte.
     Exact(Alignment),
 }
 
@@ -27,7 +27,7 @@ impl Place {
         let mut runs = Vec::new();
         for (from, place) in pieces {
             match place {
-                Self::Whole(span) => runs.push(Run::other(from, span.start, span.end)),
+                Self::Whole(span) => runs.push(Run::escaped(from, span.start, span.end)),
                 Self::Exact(alignment) => runs.extend(alignment.runs_from(from)),
             }
         }
@@ -62,46 +62,46 @@ impl Place {
 pub(crate) struct Alignment {
     /// Shared, since the options of one long clause all come from it.
     runs: Rc<[Run]>,
-    /// How many bytes of the value come before what this is the place of.
+    /// How many bytes of the value come before the piece.
     skipped: usize,
     /// Where the value ends in the file.
     end: usize,
 }
 
-/// What the value from one of its bytes on, up to the next run, is in the file.
+/// Where a run of bytes of the value, up to the next run, is in the file.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     from: usize,
     file: usize,
-    /// Where this ends in the file, if it is written there in other characters: an escape.
-    written_to: Option<usize>,
+    /// Where an escape sequence ends in the file; none where the run is written as it is.
+    escape_end: Option<usize>,
 }
 
 impl Run {
     const fn same(from: usize, file: usize) -> Self {
-        Self { from, file, written_to: None }
+        Self { from, file, escape_end: None }
     }
 
-    const fn other(from: usize, file: usize, end: usize) -> Self {
-        Self { from, file, written_to: Some(end) }
+    const fn escaped(from: usize, file: usize, end: usize) -> Self {
+        Self { from, file, escape_end: Some(end) }
     }
 
-    /// Whether the byte `from` of the value, at `file`, goes on with this run.
-    fn goes_on(&self, from: usize, file: usize) -> bool {
-        self.written_to.is_none() && self.file + (from - self.from) == file
+    /// Whether the byte `from` of the value, at `file`, continues this run.
+    fn continues(&self, from: usize, file: usize) -> bool {
+        self.escape_end.is_none() && self.file + (from - self.from) == file
     }
 }
 
 impl Alignment {
-    /// Finds each character of `value` in the way it is written in the file, at `place`.
+    /// Finds each character of `value` in its source text at `place`.
     fn new(value: &str, mut raw: Raw<'_>, place: Span) -> Self {
         let mut runs: Vec<Run> = Vec::new();
         for (from, character) in value.char_indices() {
             let at = raw.find(character);
             let file = place.start + at.start;
             if at.end - at.start != character.len_utf8() {
-                runs.push(Run::other(from, file, place.start + at.end));
-            } else if !runs.last().is_some_and(|run| run.goes_on(from, file)) {
+                runs.push(Run::escaped(from, file, place.start + at.end));
+            } else if !runs.last().is_some_and(|run| run.continues(from, file)) {
                 runs.push(Run::same(from, file));
             }
         }
@@ -121,13 +121,13 @@ impl Alignment {
 
     fn span(&self, start: usize, end: usize) -> Span {
         let (start, end) = (start + self.skipped, end + self.skipped);
-        let first = self.run(start).map_or(self.end, |run| match run.written_to {
+        let first = self.run(start).map_or(self.end, |run| match run.escape_end {
             Some(_) => run.file,
             None => run.file + (start - run.from),
         });
         let last = match self.run(end.saturating_sub(1)) {
             Some(run) if end > start => {
-                run.written_to.unwrap_or_else(|| run.file + (end - run.from))
+                run.escape_end.unwrap_or_else(|| run.file + (end - run.from))
             }
             _ => first,
         };
@@ -136,7 +136,7 @@ impl Alignment {
     }
 }
 
-/// A value as it is written, and how far it has been read.
+/// The source text of a value, and how far it has been read.
 struct Raw<'t> {
     text: &'t str,
     at: usize,
@@ -144,13 +144,13 @@ struct Raw<'t> {
     style: Style,
 }
 
-/// What in the text stands for something else.
+/// How the text is quoted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     Plain,
-    /// In double quotes: escapes.
+    /// Double quotes, with escape sequences.
     Escaped,
-    /// In YAML's single quotes: a doubled quote.
+    /// YAML's single quotes, in which a quote is doubled.
     Doubled,
 }
 
@@ -171,8 +171,8 @@ impl<'t> Raw<'t> {
         Self { text, at, format, style }
     }
 
-    /// Where the next `wanted` is written; goes past it. White space that was folded away, and
-    /// whatever else is only there for the writing, is passed over.
+    /// Where the next `wanted` is written; goes past it. Skips indentation and white space that was
+    /// folded away.
     fn find(&mut self, wanted: char) -> Span {
         while let Some(next) = self.text[self.at..].chars().next() {
             let start = self.at;
@@ -205,8 +205,7 @@ impl<'t> Raw<'t> {
     }
 }
 
-/// A backslash that takes the end of its line, and the indentation of the next, out of the value:
-/// how long that is.
+/// The length of a line continuation: a backslash, the newline, and the indentation of the next line.
 fn continuation(text: &str, format: Format) -> Option<usize> {
     let after = match format {
         Format::Toml => text[1..].trim_start_matches([' ', '\t']),
@@ -226,8 +225,8 @@ fn escape(text: &str) -> usize {
     let length = match characters.next() {
         None => 1,
         Some('x') => 4,
-        // Half of a character of JSON: the other half follows.
-        Some('u') if is_half(text) && text[6..].starts_with("\\u") => 12,
+        // A high surrogate of UTF-16; the low one follows.
+        Some('u') if is_high_surrogate(text) && text[6..].starts_with("\\u") => 12,
         Some('u') => 6,
         Some('U') => 10,
         Some(other) => 1 + other.len_utf8(),
@@ -235,7 +234,7 @@ fn escape(text: &str) -> usize {
     (0..=length.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0)
 }
 
-fn is_half(escape: &str) -> bool {
+fn is_high_surrogate(escape: &str) -> bool {
     let code = escape.get(2..6).and_then(|digits| u32::from_str_radix(digits, 16).ok());
     code.is_some_and(|code| (0xd800..0xdc00).contains(&code))
 }

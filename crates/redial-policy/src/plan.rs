@@ -1,5 +1,4 @@
-//! What a policy will do, before it does it: every delay, how far calls can get, and when they
-//! give up.
+//! What a policy will do: every delay, how many attempts are reachable, and when a call gives up.
 
 use std::time::Duration;
 
@@ -39,7 +38,7 @@ pub struct Row {
     pub reachable: bool,
 }
 
-/// The least, the mean and the greatest; none where there is no bound.
+/// The least, the mean and the greatest total; none where it is unbounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Total {
     /// With every draw at its lowest.
@@ -74,7 +73,7 @@ impl Plan {
     }
 
     /// How long each attempt may take.
-    pub const fn attempt_timeout(&self) -> Option<Duration> {
+    pub const fn get_timeout(&self) -> Option<Duration> {
         self.timeout
     }
 
@@ -101,7 +100,7 @@ impl Plan {
             let (least, mean, greatest) = (sum.least, sum.mean, sum.greatest);
             return Total { least: total(least), mean: total(mean), greatest: total(greatest) };
         };
-        // Waits without end come to the limit, unless there is nothing to add in the end.
+        // Endless waits reach the limit, unless the delays become zero.
         let last = self.policy.forecast(u32::MAX).greatest;
         let greatest = if count.is_none() && last > Duration::ZERO { limit } else { sum.greatest };
         if greatest < limit || sum.least == sum.greatest {
@@ -112,14 +111,14 @@ impl Plan {
                 greatest,
             };
         }
-        // Without an end to the attempts, only a delay that is too much ends them.
+        // Unlimited attempts end only with a delay that exceeds the limit.
         let at_least = if count.is_none() { limit.saturating_sub(last) } else { sum.least };
         let least = self.least_under(limit).unwrap_or(at_least).min(limit);
         Total { least: Some(least), mean: Some(self.mean_under(limit)), greatest: Some(limit) }
     }
 
     /// The least that a call has waited when it ends. That is not the sum of the least delays: after
-    /// short waits a long one may be too much, and then the call ends before it.
+    /// short waits a long one may exceed the limit, so that the call ends before it.
     fn least_under(&self, limit: Duration) -> Option<Duration> {
         const LOOKED_AT: usize = 4096;
         let mut start =
@@ -127,7 +126,7 @@ impl Plan {
         let mut found: Option<Duration> = None;
         let mut delays = 0;
         for delay in self.policy.forecasts().take(LOOKED_AT) {
-            // What must have been waited for this delay to be too much.
+            // How long it must have waited for this delay to exceed the limit.
             let before = start.least.max((limit + NANOSECOND).saturating_sub(delay.greatest));
             if before <= start.greatest.min(limit) {
                 found = Some(found.map_or(before, |found| found.min(before)));
@@ -141,8 +140,8 @@ impl Plan {
         found.into_iter().chain(all).min()
     }
 
-    /// What calls wait on average where a limit ends some of them: the engine itself is asked, many
-    /// thousand times, always with the same seeds.
+    /// What calls wait on average where a limit ends some of them: the mean of many simulated calls,
+    /// always with the same seeds.
     fn mean_under(&self, limit: Duration) -> Duration {
         const CALLS: u32 = 1 << 16;
         const DELAYS: u32 = 1 << 19;
@@ -155,7 +154,7 @@ impl Plan {
                 now = now.after(delay);
                 delays += 1;
                 if delays == DELAYS {
-                    // Delays so short that this many do not get there leave nothing of it.
+                    // Where so many delays do not reach the limit, each is negligible beside it.
                     let mean = waited.checked_div(calls);
                     return mean.filter(|_| calls >= 16).unwrap_or(limit);
                 }
@@ -167,15 +166,15 @@ impl Plan {
     }
 
     /// When a call that fails every time gives up, at the earliest and at the latest: with attempts
-    /// that take no time, and with attempts that take all of their timeout. None where it never
-    /// has to.
+    /// that take no time, and with attempts that take all of their timeout. None where it may go on
+    /// for ever.
     pub fn gives_up_after(&self) -> (Option<Duration>, Option<Duration>) {
         let waits = self.total_wait();
         let attempts = self.policy.reachable().map(|delays| u64::from(delays) + 1);
         let running = match (self.timeout, attempts) {
             (None, Some(_)) => Some(Duration::ZERO),
             (Some(timeout), Some(attempts)) => Some(times(timeout, attempts)),
-            // Waits without end get to the limit, if they are any.
+            // Endless waits reach the limit, unless they are zero.
             (None, None) => {
                 let waits = self.policy.forecast(u32::MAX).greatest > Duration::ZERO;
                 waits.then_some(Duration::ZERO)
@@ -184,19 +183,19 @@ impl Plan {
         };
         let latest = waits.greatest.zip(running).map(|(wait, run)| wait.saturating_add(run));
         // A timeout is cut to what the deadline leaves.
-        let latest = match (latest, self.policy.limit()) {
+        let latest = match (latest, self.policy.get_within()) {
             (Some(latest), Some(within)) => Some(latest.min(within)),
             (latest, within) => latest.or(within),
         };
-        // Without a limit, or with nothing that could use it up, there is no end.
+        // Without a limit, or with waits of zero, it never ends.
         let ends = attempts.is_some() || waits.greatest.is_some_and(|wait| wait > Duration::ZERO);
         (waits.least.filter(|_| ends || latest.is_some()), latest)
     }
 
     /// The most that a call can wait: a wait that ends at the deadline is not slept.
     fn wait_limit(&self) -> Option<Duration> {
-        let within = self.policy.limit().map(|within| within.saturating_sub(NANOSECOND));
-        match (within, self.policy.wait_limit()) {
+        let within = self.policy.get_within().map(|within| within.saturating_sub(NANOSECOND));
+        match (within, self.policy.get_wait_budget()) {
             (Some(within), Some(budget)) => Some(within.min(budget)),
             (within, budget) => within.or(budget),
         }

@@ -1,5 +1,5 @@
-//! The notation of `retry_config`: attempts in all, `initial_delay`, a backoff with a cap that
-//! always binds, and jitter after it.
+//! The notation of `retry_config`: a number of attempts, `initial_delay`, a backoff with a cap that
+//! always applies, and jitter after it.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::Format;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Notation};
 use crate::draft::{Draft, Written};
-use crate::fields::{excerpt, inside_quotes, is_slip, known, nearest, wrong_type};
+use crate::fields::{excerpt, inside_quotes, is_typo, known, nearest, wrong_type};
 use crate::matcher::{self, Matcher, Patterns};
 use crate::names::{Vocabulary, synonym};
 use crate::place::Place;
@@ -68,7 +68,7 @@ pub(crate) fn read(
 
 struct Config<'t, 'p> {
     text: &'t str,
-    /// Where to point for what is not written.
+    /// The place of options that are not written.
     place: Span,
     diagnostics: Vec<Diagnostic>,
     draft: Draft,
@@ -245,7 +245,7 @@ impl Config<'_, '_> {
             }
             "custom" => {
                 if initial.is_some() {
-                    // Without effect, which the core says of it.
+                    // It has no effect, which the core warns of.
                     self.option("delay", delay);
                 }
                 self.custom(settings, place);
@@ -264,7 +264,7 @@ impl Config<'_, '_> {
             Some(meant) => {
                 let message = format!("backoff: `{name}` is not known; did you mean `{meant}`?");
                 let inside = inside_quotes(place, self.text);
-                let safe = is_slip(name, meant, &STRATEGIES);
+                let safe = is_typo(name, meant, &STRATEGIES);
                 Diagnostic::new(Clause::WrongType, place, message).fix(inside, meant, safe)
             }
             None => {

@@ -1,5 +1,4 @@
-//! The notation of `retryPolicy`: attempts in all, whole milliseconds, a spread that comes before
-//! the cap.
+//! The notation of `retryPolicy`: a number of attempts, whole milliseconds, jitter before the cap.
 
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use crate::Format;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::document::{Entry, Notation};
 use crate::draft::Draft;
-use crate::fields::{inside_quotes, is_slip, known, nearest, wrong_type};
+use crate::fields::{inside_quotes, is_typo, known, nearest, wrong_type};
 use crate::matcher::Patterns;
 use crate::names::{Vocabulary, synonym};
 use crate::tree::{Field, Node, Value};
@@ -39,8 +38,8 @@ pub enum BackoffStrategy {
     Exponential,
 }
 
-/// The builder with the words of `retryPolicy`. What is not said is as there: 3 attempts, a fixed
-/// delay of 1 s, at most 300 s, no jitter.
+/// A builder with the names and the defaults of `retryPolicy`: 3 attempts, a fixed delay of 1 s, at most
+/// 300 s, no jitter.
 ///
 /// ```
 /// use redial_policy::{BackoffStrategy, RetryPolicy};
@@ -75,7 +74,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The policy of whoever says nothing.
+    /// The defaults.
     pub const fn new() -> Self {
         Self {
             max_attempts: 3,
@@ -106,18 +105,18 @@ impl RetryPolicy {
         Self { max_delay_ms: milliseconds, ..self }
     }
 
-    /// Whether each delay is multiplied by something from 0.5 to 1.5.
+    /// Whether each delay is multiplied by a random factor from 0.5 to 1.5.
     pub const fn jitter(self, jitter: bool) -> Self {
         Self { jitter, ..self }
     }
 
-    /// The policy; refuses zero attempts, in a constant by not compiling.
+    /// The policy. Panics on zero attempts; in a constant that is an error of the compiler.
     #[track_caller]
     pub const fn build(self) -> Policy {
         self.delays().attempts(self.max_attempts)
     }
 
-    /// The policy, or why there is none.
+    /// The policy, or an error.
     ///
     /// # Errors
     ///
@@ -163,7 +162,7 @@ pub(crate) fn read(
 
 struct Map<'t> {
     text: &'t str,
-    /// Where to point for what is not written.
+    /// The place of options that are not written.
     place: Span,
     diagnostics: Vec<Diagnostic>,
     draft: Draft,
@@ -232,7 +231,7 @@ impl Map<'_> {
                 let message =
                     format!("{}: `{name}` is not known; did you mean `{meant}`?", field.key);
                 let inside = inside_quotes(span, self.text);
-                let safe = is_slip(name, meant, &names);
+                let safe = is_typo(name, meant, &names);
                 Diagnostic::new(Clause::WrongType, span, message).fix(inside, meant, safe)
             }
             None => wrong_type(&field.key, &field.value, self.text, ADVICE),
@@ -241,7 +240,7 @@ impl Map<'_> {
         None
     }
 
-    /// Where it is turned on.
+    /// Where jitter is turned on, if it is.
     fn jitter(&mut self, field: Option<&Field>) -> Option<Span> {
         let node = &field?.value;
         match node.value {

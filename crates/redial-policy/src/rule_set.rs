@@ -8,14 +8,14 @@ use regex::Regex;
 use crate::Format;
 use crate::condition::{BadCondition, Condition, DelayFrom, arguments, delay_from};
 use crate::diagnostic::{Diagnostic, Kind, Span, printable};
-use crate::fields::{excerpt, inside_quotes, is_slip, known, listed, nearest, wrong_type};
+use crate::fields::{excerpt, inside_quotes, is_typo, known, listed, nearest, wrong_type};
 use crate::matcher::Patterns;
 use crate::names::synonym_in;
 use crate::place::Place;
 use crate::rules::Fate;
 use crate::tree::{self, Field, Node, Value};
 
-/// The sets that redial brings.
+/// The built-in sets.
 const SETS: [(&str, &str); 16] = [
     ("apt", include_str!("../rules/apt.toml")),
     ("aws", include_str!("../rules/aws.toml")),
@@ -54,8 +54,8 @@ const RULE_ELSEWHERE: [(&str, &str); 4] =
     [("retry_on", "retry"), ("stop_on", "stop"), ("reason", "because"), ("why", "because")];
 const DELAY_ELSEWHERE: [(&str, &str); 1] = [("delay_from", "from")];
 
-/// What is known about the failures of one program: rules that are asked in order, of which the
-/// first that holds decides.
+/// What is known about the failures of one program: rules in order, of which the first that matches
+/// decides.
 ///
 /// ```
 /// use redial_policy::{Format, RuleSet};
@@ -92,7 +92,7 @@ pub(crate) struct SetRule {
     pub(crate) because: Option<String>,
 }
 
-/// A place where the program says how long to wait.
+/// Where the program prints how long to wait.
 #[derive(Clone, Debug)]
 pub(crate) struct SetDelay {
     /// The title of the set that it comes from.
@@ -126,18 +126,17 @@ impl Action {
 }
 
 impl RuleSet {
-    /// Whether a tree is meant to be one: it has a list of rules or of places to find a delay, or
-    /// says of itself what only a set does.
+    /// Whether a tree is meant to be a set: it has a list of rules or of delays, or keys that only a set
+    /// has.
     pub(crate) fn is_one(root: &Node) -> bool {
         const LISTS: [&str; 4] = ["rule", "rules", "delay", "delays"];
         let fields = root.fields();
         let is_list = |field: &Field| matches!(field.value.value, Value::List(_));
         let lists = |field: &Field| LISTS.contains(&field.key.as_str()) && is_list(field);
         let only_known = || fields.iter().all(|field| TOP.contains(&field.key.as_str()));
-        let says = |name: &str| fields.iter().any(|field| field.key == name);
-        !says("policies")
+        !root.has("policies")
             && (fields.iter().any(lists)
-                || (only_known() && (says("extends") || says("otherwise"))))
+                || (only_known() && (root.has("extends") || root.has("otherwise"))))
     }
 
     /// Reads a file of rules.
@@ -173,12 +172,12 @@ impl RuleSet {
         }
     }
 
-    /// A set that redial brings.
+    /// A built-in set.
     pub fn named(name: &str) -> Option<Self> {
         Self::read(Self::text(name)?, Format::Toml).ok()
     }
 
-    /// The names of the sets that redial brings.
+    /// The names of the built-in sets.
     ///
     /// ```
     /// use redial_policy::RuleSet;
@@ -203,7 +202,7 @@ impl RuleSet {
         nearest(name, &names)
     }
 
-    /// A set that redial brings, as the file that it is: to read, or to begin one's own with.
+    /// The file of a built-in set, to read or to start your own with.
     ///
     /// ```
     /// use redial_policy::{Format, RuleSet};
@@ -216,7 +215,7 @@ impl RuleSet {
         SETS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
 
-    /// What it calls itself.
+    /// Its name.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
@@ -240,8 +239,8 @@ impl RuleSet {
         self
     }
 
-    /// The same for a command with these arguments: a program may print how long to wait only if it
-    /// is asked to. Without arguments, for all that a command may be asked.
+    /// The same for a command with these arguments: a program may print how long to wait only with some
+    /// of them. Without arguments, for any.
     ///
     /// ```
     /// use redial_policy::{RuleSet, Rules, Stream};
@@ -339,7 +338,7 @@ impl Reader<'_> {
                 return None;
             }
             (None, None) => {
-                // What stands there instead has been told, and is probably meant to be one of them.
+                // An unknown field has been reported, and is probably meant to be one of them.
                 if node.fields().iter().all(|field| field.key == "because") {
                     let advice = "a rule says what to retry or stop: {retry: \"exit:6\"}";
                     self.found.push(wrong_type("rule", node, self.text, advice));
@@ -357,7 +356,7 @@ impl Reader<'_> {
         let field = |name: &str| fields.iter().find(|field| field.key == name).copied();
         let arguments = field("arguments").map(|field| self.condition(field, arguments));
         let Some(from) = field("from") else {
-            // What is not known there has been told, and is probably meant to be it.
+            // An unknown field has been reported, and is probably meant to be `from`.
             if node.fields().iter().all(|field| field.key == "arguments") {
                 let advice = "say where it stands: {from: \"stderr:/after (\\\\d+)/\"}";
                 self.found.push(wrong_type("delay", node, self.text, advice));
@@ -392,7 +391,7 @@ impl Reader<'_> {
 
     fn base(&mut self, field: &Field) -> Option<RuleSet> {
         let Value::Text(name) = &field.value.value else {
-            let advice = "use the name of a set that redial brings";
+            let advice = "use the name of a built-in set";
             self.found.push(wrong_type("extends", &field.value, self.text, advice));
             return None;
         };
@@ -407,7 +406,7 @@ impl Reader<'_> {
                 let message =
                     format!("extends: there are no rules `{shown}`; did you mean `{meant}`?");
                 let inside = inside_quotes(span, self.text);
-                let safe = is_slip(name, meant, &names);
+                let safe = is_typo(name, meant, &names);
                 Diagnostic::new(Clause::WrongType, span, message).fix(inside, meant, safe)
             }
             None => {
@@ -450,12 +449,12 @@ impl Reader<'_> {
         nodes
     }
 
-    /// A field that holds some words.
+    /// A field that holds a text of one line.
     fn line(&mut self, field: &Field) -> Option<String> {
         match &field.value.value {
             Value::Text(text) if !text.trim().is_empty() => Some(printable(text.trim().to_owned())),
             _ => {
-                self.found.push(wrong_type(&field.key, &field.value, self.text, "use some words"));
+                self.found.push(wrong_type(&field.key, &field.value, self.text, "use a string"));
                 None
             }
         }

@@ -36,8 +36,10 @@ pub enum Ending {
     TimedOut,
     /// There is no such command.
     NotFound,
-    /// It is there, but cannot be run.
+    /// It exists, but cannot be executed.
     NotExecutable,
+    /// It was running when redial itself was killed: how it ended is not known.
+    Lost,
 }
 
 impl Ending {
@@ -61,11 +63,11 @@ impl Ending {
 /// What becomes of a command after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
-    /// It has done what it should.
+    /// It has succeeded.
     Success,
-    /// It has failed, and another attempt would too.
+    /// It has failed, and another attempt would fail too.
     Stop,
-    /// It has failed, and another attempt may not.
+    /// It has failed, and another attempt may succeed.
     Retry,
 }
 
@@ -74,13 +76,13 @@ pub enum Fate {
 pub struct Judgement {
     /// What becomes of the command.
     pub fate: Fate,
-    /// The rule that decided, in words for people; none where there was no rule to ask.
+    /// The rule that decided, in words for people; none where there are no rules.
     pub rule: Option<String>,
     /// The same with its condition, as [`Rules::describe`] has it.
     pub in_full: Option<String>,
     /// The delay that the command asked for, where it is to be retried.
     pub delay: Option<Duration>,
-    /// What stood where the delay should, if that could not be read.
+    /// The text that should have been the delay, if it could not be read.
     pub bad_delay: Option<String>,
 }
 
@@ -115,8 +117,8 @@ pub struct Rules {
     delays: Vec<Delay>,
     /// What all of them look for, shared with every watch.
     probes: Arc<Vec<Probe>>,
-    /// One of them is about one stream, and not about the other.
-    tells_apart: bool,
+    /// Whether one of them is about one stream only.
+    distinguishes_streams: bool,
 }
 
 /// Rules of one origin.
@@ -129,9 +131,9 @@ struct OnFailure {
 /// A condition whose patterns have become probes.
 #[derive(Clone, Debug)]
 struct Rule {
-    /// In the words of whoever gave it.
+    /// As the flag or the file has it, clipped.
     label: String,
-    /// The same with all of its condition, where that is long.
+    /// The same with the whole condition.
     in_full: String,
     terms: Vec<(bool, Check)>,
     about_spawn: bool,
@@ -140,7 +142,7 @@ struct Rule {
 #[derive(Clone, Debug)]
 struct Check {
     test: Test,
-    /// What it looks for on the streams; one of them is enough.
+    /// What to search for on the streams; one match is enough.
     probes: Vec<usize>,
 }
 
@@ -191,8 +193,8 @@ impl Rules {
         Ok(())
     }
 
-    /// Where the command says how long to wait: `stderr:/retry after (\d+ ?[a-z]*)/`. It is the
-    /// first group that took part in the last match; of several patterns, the first that has one.
+    /// Where the command prints how long to wait: `stderr:/retry after (\d+ ?[a-z]*)/`. The delay is the
+    /// first capture group of the last match; of several patterns, the first that matches.
     ///
     /// `stderr:retry-after` is the header of the last HTTP response whose headers are printed. A delay
     /// is a duration, in seconds where it has no unit, or an HTTP date.
@@ -219,7 +221,7 @@ impl Rules {
         Ok(())
     }
 
-    /// The rules of a policy's own, on standard error. They stand beside those of the flags.
+    /// Adds the rules of a policy, on standard error, to those of the flags.
     pub fn policy(&mut self, retry_on: &[Matcher], stop_on: &[Matcher]) {
         for matcher in stop_on {
             let rule = self.matcher("stop_on", matcher);
@@ -237,7 +239,7 @@ impl Rules {
         let title = set.title();
         let mut rules = Vec::with_capacity(set.rules.len());
         for rule in set.rules {
-            // A reason says more than a pattern does.
+            // A reason tells people more than a pattern.
             let (title, condition) = (rule.title, rule.condition.to_string());
             let (label, in_full) = match rule.because {
                 Some(because) => {
@@ -260,24 +262,29 @@ impl Rules {
         self.probes.iter().any(|probe| probe.stream == stream)
     }
 
-    /// Whether it matters to a rule which stream something is printed on. If not, both may be shown to
-    /// the watch as one, in the order in which they are printed.
+    /// Whether a delay that the command asks for may take the place of the policy's.
+    pub fn reads_delays(&self) -> bool {
+        !self.delays.is_empty()
+    }
+
+    /// Whether a rule distinguishes standard output from standard error. If none does, both may be shown
+    /// to the watch as one stream, in the order in which they are printed.
     ///
     /// ```
     /// use redial_policy::Rules;
     ///
     /// let mut rules = Rules::default();
     /// rules.stop_on("output:/no space left/")?;
-    /// assert!(!rules.tell_streams_apart());
+    /// assert!(!rules.distinguish_streams());
     /// rules.stop_on("stderr:/denied/")?;
-    /// assert!(rules.tell_streams_apart());
+    /// assert!(rules.distinguish_streams());
     /// # Ok::<(), redial_policy::BadCondition>(())
     /// ```
-    pub fn tell_streams_apart(&self) -> bool {
-        self.tells_apart
+    pub fn distinguish_streams(&self) -> bool {
+        self.distinguishes_streams
     }
 
-    /// What is to be shown the output of the next attempt.
+    /// A watch for the output of the next attempt.
     #[inline]
     pub fn watch(&self) -> Watch {
         Watch::new(&self.probes)
@@ -285,7 +292,7 @@ impl Rules {
 
     /// What becomes of the command after an attempt that ended like this and printed what was seen.
     /// `now` is the time of day, from which a delay counts that the command gave as a date.
-    // Inlined where it is called: the commonest end of all needs none of the code of the rules.
+    // Inlined, so that exit 0 without rules loads no page of the code for rules.
     #[inline]
     pub fn judge(&self, ending: &Ending, seen: &mut Watch, now: SystemTime) -> Judgement {
         if self.success.is_empty() && *ending == Ending::Exit(0) {
@@ -301,7 +308,7 @@ impl Rules {
         if fate == Fate::Retry {
             for probe in self.delays.iter().flat_map(|delay| &delay.probes) {
                 let Some((found, sent)) = seen.delay(*probe) else { continue };
-                // By the clock of who gave the date, if that is known: ours may be wrong.
+                // Relative to the `Date` of the server, where it is known: our clock may be wrong.
                 delay = found_delay::read_at(found, sent.unwrap_or(now));
                 if delay.is_some() {
                     bad_delay = None;
@@ -324,6 +331,10 @@ impl Rules {
             if rule.may_decide(action, ending) && rule.holds(ending, seen) {
                 return decided(action.fate(), rule);
             }
+        }
+        // What is not known to have failed is worth another attempt, unless a rule says otherwise.
+        if *ending == Ending::Lost {
+            return by_default(Fate::Retry, None);
         }
         if ending.is_spawn_failure() {
             return by_default(Fate::Stop, Some(NO_SPAWN.to_owned()));
@@ -348,7 +359,7 @@ impl Rules {
         self.flags.retry.iter().chain(&self.policy.retry)
     }
 
-    /// What holds where no rule does; none where every failure is retried.
+    /// What applies where no rule matches; none where every failure is retried.
     fn otherwise(&self) -> Option<(Fate, String)> {
         let mut retried = self.sets.iter().filter(|set| set.otherwise == Action::Retry);
         if let Some(set) = retried.next() {
@@ -358,7 +369,7 @@ impl Rules {
             let titles: Vec<_> = self.sets.iter().map(|set| set.title.as_str()).collect();
             return Some((Fate::Stop, format!("{}: otherwise stop", titles.join(", "))));
         }
-        // What is about commands that cannot be started adds to the rest.
+        // `--retry-on spawn` adds to what is retried, and does not restrict it.
         let mut asked = self.retried().filter(|rule| !rule.about_spawn);
         let flag = asked.next()?.label.split(' ').next().unwrap_or_default().to_owned();
         Some((Fate::Stop, format!("no {flag} matches")))
@@ -432,7 +443,7 @@ impl Rules {
     fn delay(&mut self, label: String, from: &DelayFrom) {
         let probes = match from {
             DelayFrom::Pattern(output) => {
-                self.probes_on(output.place, &Seeks::Taken(output.clone()))
+                self.probes_on(output.place, &Seeks::Captured(output.clone()))
             }
             DelayFrom::RetryAfter(place) => self.probes_on(*place, &Seeks::RetryAfter),
         };
@@ -455,8 +466,8 @@ impl Rules {
             Printed::On(stream) => std::slice::from_ref(stream),
             Printed::OnEither => &[Stream::Stdout, Stream::Stderr],
         };
-        // The headers of a response are whole on one stream alone.
-        self.tells_apart |= streams.len() == 1 || matches!(seeks, Seeks::RetryAfter);
+        // The headers of a response have to be read from one stream.
+        self.distinguishes_streams |= streams.len() == 1 || matches!(seeks, Seeks::RetryAfter);
         let probes = Arc::make_mut(&mut self.probes);
         let mut added = Vec::with_capacity(streams.len());
         for stream in streams {
@@ -478,7 +489,7 @@ impl Rule {
         })
     }
 
-    /// That a command cannot be started is retried only by a rule that is about it.
+    /// A command that cannot be started is retried only by a rule that names `spawn`.
     fn may_decide(&self, action: Action, ending: &Ending) -> bool {
         action == Action::Stop || self.about_spawn || !ending.is_spawn_failure()
     }

@@ -1,7 +1,7 @@
 //! A clause by itself, or a script whose calls carry clauses: `x = Module(y) with retry: 3`.
 //!
-//! Only as much of the script is understood as it takes to find where each clause begins and ends:
-//! comments, strings, brackets, and calls within calls.
+//! The scanner knows only as much of a script as it takes to find where each clause begins and ends:
+//! comments, strings, brackets, and nested calls.
 
 use redial_core::clause::OPTIONS;
 
@@ -14,7 +14,7 @@ use crate::matcher::Patterns;
 use crate::place::Place;
 use crate::tree::DEPTH_MAX;
 
-/// Options of a call in a script that say nothing about retrying.
+/// Options of a call in a script that are not about retrying.
 const OTHERS: [&str; 12] = [
     "cache",
     "cache_backend",
@@ -30,7 +30,7 @@ const OTHERS: [&str; 12] = [
     "memoize",
 ];
 
-/// With `clause_wanted`, a text without calls is a clause, whatever it looks like.
+/// Where a clause is expected, a text without calls is one, whatever it looks like.
 pub(crate) fn read(text: &str, clause_wanted: bool) -> Document {
     let mut scanner = Scanner::new(text);
     scanner.scan(0);
@@ -46,7 +46,7 @@ pub(crate) fn read(text: &str, clause_wanted: bool) -> Document {
     for found in &scanner.clauses {
         let draft = found.draft(text);
         if draft.clause().is_empty() && !found.whole {
-            continue; // It says nothing about retrying.
+            continue; // None of its options is about retrying.
         }
         let mut read = draft.read(&mut patterns);
         let mut told = std::mem::take(&mut read.diagnostics);
@@ -103,7 +103,7 @@ impl ScriptClause {
                 draft.item(&text[start..option.value.end], Place::at(start));
                 continue;
             }
-            // What is inside of a nested call has a clause of its own.
+            // A nested call has a clause of its own.
             let value = if option.nests { "nested" } else { option.value.of(text) };
             draft.option(&Written {
                 name: option.name.of(text).to_owned(),
@@ -175,7 +175,7 @@ impl<'t> Scanner<'t> {
         Span { start, end: self.at }
     }
 
-    /// Reads on until the bracket that closes what is open, or the end of the text.
+    /// Scans to the closing bracket of this depth, or to the end of the text.
     fn scan(&mut self, depth: usize) {
         if depth > DEPTH_MAX {
             return self.refuse();
@@ -212,7 +212,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// After a call, or before something that can only be an option.
+    /// Whether `with` starts a clause: it follows a call, or an option follows it.
     fn starts_clause(&self, with: Span) -> bool {
         let called = self.text[..with.start].trim_end().ends_with(')');
         let mut ahead = Self { at: with.end, ..Self::new(self.text) };
@@ -252,7 +252,7 @@ impl<'t> Scanner<'t> {
         self.clauses.push(found);
     }
 
-    /// Whether an option of ours follows, so that a comma must have been forgotten before it.
+    /// Whether a known option follows, so that a comma is missing before it.
     fn at_option(&self) -> bool {
         let mut ahead = Self { at: self.at, ..Self::new(self.text) };
         let word = ahead.word();
@@ -260,7 +260,7 @@ impl<'t> Scanner<'t> {
         ahead.next() == Some(b':') && OPTIONS.contains(&word.of(self.text))
     }
 
-    /// Reads one option; whether there was one.
+    /// Reads one option. Returns whether there was one.
     fn option(&mut self, found: &mut ScriptClause, depth: usize) -> bool {
         let name = self.word();
         if name.start == name.end {
@@ -291,7 +291,8 @@ impl<'t> Scanner<'t> {
         true
     }
 
-    /// Up to a comma, the end of the line or the bracket that closes what is around.
+    /// Reads a value, up to a comma, the end of the line or the closing bracket around it. Returns also
+    /// whether it contains a clause.
     fn value(&mut self, depth: usize) -> (Span, bool) {
         self.skip_trivia();
         let start = self.at;
@@ -353,7 +354,7 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// Bytes beyond ASCII are letters, so that no place is inside of a character.
+/// Bytes beyond ASCII count as letters, so that no span ends inside of a character.
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }

@@ -1,9 +1,8 @@
-//! Which patterns may be in a text, told in one pass over it, however many they are and whatever they
-//! look like.
+//! Which of many patterns may match in a text, found in one pass over it.
 //!
-//! A sieve is a lazy DFA of several patterns at once. It has no false negatives: what it leaves out is
-//! not in the text. What it lets through is looked at again by the pattern itself, because the sieve
-//! takes every assertion that a DFA cannot decide (word boundaries of Unicode) for a weaker one.
+//! A sieve is a lazy DFA of several patterns at once. It has no false negatives. What it lets through is
+//! searched again with the pattern itself, because the sieve replaces every assertion that a DFA cannot
+//! decide (word boundaries of Unicode) by a weaker one.
 //!
 //! A DFA takes the same few instructions for every byte as long as its states fit into its cache. A
 //! pattern whose states do not, such as `a[ab]{20}[^ab\n][ab]`, makes it clear the cache again and again;
@@ -29,15 +28,15 @@ const BYTES_PER_STATE_MIN: usize = 1000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sieves {
     sieves: Vec<Sieve>,
-    /// Those that no sieve can take and that nobody was told of yet.
-    strained: Vec<usize>,
+    /// Those that a sieve has given up on, until the next [`pass`](Self::pass) returns them.
+    given_up: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
 struct Sieve {
     patterns: Vec<Sought>,
-    /// Texts of which every match ends with one. Searching for them is several times as fast.
-    endings: Option<Prefilter>,
+    /// Literals with one of which every match ends. Searching for them is several times as fast.
+    suffixes: Option<Prefilter>,
     dfa: DFA,
     cache: Cache,
 }
@@ -49,13 +48,13 @@ pub(crate) struct Sought {
     hir: Hir,
 }
 
-/// What a pass over a text has found out.
+/// The result of a pass over a text.
 #[derive(Debug)]
 pub(crate) struct Passed {
-    /// Those that may be in the text. All others are not, but for the strained.
+    /// Those that may match. The others do not, except for those given up.
     pub(crate) hits: Vec<usize>,
-    /// Those that no DFA can look for in this text. The sieve has dropped them.
-    pub(crate) strained: Vec<usize>,
+    /// Those that a DFA is too slow for in this text. The sieve has dropped them.
+    pub(crate) given_up: Vec<usize>,
 }
 
 impl Sought {
@@ -77,13 +76,13 @@ impl Sieves {
         sieves
     }
 
-    /// Looks at `text` from `from` on; what is before tells what `^` and `\b` stand after.
+    /// Searches `text` from `from` on; what is before it is there for `^` and `\b`.
     pub(crate) fn pass(&mut self, text: &str, from: usize) -> Passed {
         let mut hits = Vec::new();
         let mut done = Vec::with_capacity(self.sieves.len());
         while let Some(mut sieve) = self.sieves.pop() {
             let Candidates { patterns: found, gave_up } = sieve.look(text, from);
-            // One of several is to blame: the other half goes on as before.
+            // One of several patterns is too slow: both halves are tried alone.
             if gave_up && sieve.patterns.len() > 1 {
                 self.halve(sieve.patterns);
                 continue;
@@ -95,7 +94,7 @@ impl Sieves {
             }
         }
         self.sieves = done;
-        Passed { hits, strained: std::mem::take(&mut self.strained) }
+        Passed { hits, given_up: std::mem::take(&mut self.given_up) }
     }
 
     /// Drops those that need not be found any more.
@@ -122,7 +121,7 @@ impl Sieves {
 
     fn halve(&mut self, mut patterns: Vec<Sought>) {
         if patterns.len() <= 1 {
-            self.strained.extend(patterns.iter().map(|alone| alone.number));
+            self.given_up.extend(patterns.iter().map(|alone| alone.number));
             return;
         }
         let others = patterns.split_off(patterns.len() / 2);
@@ -137,24 +136,24 @@ impl Sieve {
         let hirs: Vec<_> = patterns.iter().map(|sought| &sought.hir).collect();
         match dfa(&hirs) {
             Some(dfa) => {
-                let (cache, endings) = (dfa.create_cache(), endings(&hirs));
-                Ok(Self { patterns, endings, dfa, cache })
+                let (cache, suffixes) = (dfa.create_cache(), suffixes(&hirs));
+                Ok(Self { patterns, suffixes, dfa, cache })
             }
             None => Err(patterns),
         }
     }
 
     fn look(&mut self, text: &str, from: usize) -> Candidates {
-        let Self { patterns, endings, dfa, cache } = self;
+        let Self { patterns, suffixes, dfa, cache } = self;
         let span = from.min(text.len())..text.len();
-        if let Some(endings) = endings
-            && endings.find(text.as_bytes(), span.clone().into()).is_none()
+        if let Some(suffixes) = suffixes
+            && suffixes.find(text.as_bytes(), span.clone().into()).is_none()
         {
             return Candidates { patterns: Vec::new(), gave_up: false };
         }
         let number = |pattern: PatternID| patterns[pattern.as_usize()].number;
         let input = Input::new(text).range(span);
-        // Nothing at all is the usual answer, and has the fastest loop.
+        // Usually nothing matches, which the search for the earliest match finds out fastest.
         let first = match dfa.try_search_fwd(cache, &input.clone().earliest(true)) {
             Ok(Some(first)) => first,
             nothing => return Candidates { patterns: Vec::new(), gave_up: nothing.is_err() },
@@ -179,7 +178,7 @@ fn dfa(hirs: &[&Hir]) -> Option<DFA> {
     let nfa =
         thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(CACHE_MAX));
     let nfa = thompson::Compiler::new().configure(nfa).build_many_from_hir(hirs).ok()?;
-    // Where all begin with some text, the search goes from one such text to the next.
+    // Where all patterns begin with literals, the search skips from one to the next.
     let prefilter = Prefilter::from_hirs_prefix(MatchKind::All, hirs).filter(Prefilter::is_fast);
     let config = DFA::config()
         .match_kind(MatchKind::All)
@@ -191,15 +190,15 @@ fn dfa(hirs: &[&Hir]) -> Option<DFA> {
     DFA::builder().configure(config).build_from_nfa(nfa).ok()
 }
 
-fn endings(hirs: &[&Hir]) -> Option<Prefilter> {
+fn suffixes(hirs: &[&Hir]) -> Option<Prefilter> {
     let mut extractor = Extractor::new();
     extractor.kind(ExtractKind::Suffix);
     let mut all = Seq::empty();
     hirs.iter().for_each(|hir| all.union(&mut extractor.extract(hir)));
     all.optimize_for_suffix_by_preference();
     let texts: Vec<_> = all.literals()?.iter().map(|literal| literal.as_bytes()).collect();
-    let are_there = texts.iter().all(|text| !text.is_empty());
-    Prefilter::new(MatchKind::All, &texts).filter(|endings| are_there && endings.is_fast())
+    let has_empty = texts.iter().any(|text| text.is_empty());
+    Prefilter::new(MatchKind::All, &texts).filter(|suffixes| !has_empty && suffixes.is_fast())
 }
 
 /// The same with every assertion that a DFA cannot decide replaced by one that holds at least
@@ -212,7 +211,7 @@ fn weakened(hir: Hir, mode: Mode) -> Hir {
             repetition.sub = Box::new(weakened(*repetition.sub, mode));
             Hir::repetition(repetition)
         }
-        // What a group takes is not asked here.
+        // Captures are not needed here.
         HirKind::Capture(capture) => weakened(*capture.sub, mode),
         HirKind::Concat(hirs) => Hir::concat(each(hirs)),
         HirKind::Alternation(hirs) => Hir::alternation(each(hirs)),
@@ -225,12 +224,12 @@ fn weakened(hir: Hir, mode: Mode) -> Hir {
 fn weaker(look: Look, mode: Mode) -> Hir {
     let (before, after) = (Look::WordStartHalfAscii, Look::WordEndHalfAscii);
     match look {
-        // Not between two letters of a word, and so not between two of ASCII's.
+        // Not between two word characters, and so not between two of ASCII.
         Look::WordUnicode => Hir::alternation(vec![Hir::look(before), Hir::look(after)]),
         Look::WordStartUnicode | Look::WordStartHalfUnicode => Hir::look(before),
         Look::WordEndUnicode | Look::WordEndHalfUnicode => Hir::look(after),
         Look::WordUnicodeNegate => Hir::empty(),
-        // The text of a message ends before the line ends that are printed after it.
+        // An error message ends before the newlines that are printed after it.
         Look::End if mode == Mode::Text => Hir::empty(),
         other => Hir::look(other),
     }

@@ -10,13 +10,13 @@ const NAMES: [&str; 31] = [
     "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
 ];
 
-/// Names that some systems have besides.
+/// Names that other systems have.
 const MORE: [&str; 2] = ["EMT", "INFO"];
 
 const ALIASES: [(&str, &str); 4] =
     [("IOT", "ABRT"), ("CLD", "CHLD"), ("POLL", "IO"), ("UNUSED", "SYS")];
 
-/// The greatest number of a signal, those of real time included.
+/// The greatest number of a signal, real-time signals included.
 pub(crate) const NUMBER_MAX: i32 = 64;
 
 /// `SEGV`, `SIGSEGV` or `segv` as `SEGV`.

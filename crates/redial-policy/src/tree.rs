@@ -1,7 +1,7 @@
 //! YAML, TOML and JSON as one tree whose every node knows its place in the text.
 //!
-//! The parsers are those that the ecosystem trusts; what is added here is only what a hostile file
-//! makes necessary: bounds on nesting and on what aliases expand to.
+//! The parsers are well-known crates. What is added here are bounds for hostile files: on nesting, and
+//! on what aliases expand to.
 
 mod json;
 mod toml;
@@ -15,36 +15,47 @@ use crate::diagnostic::{Diagnostic, Kind, Span};
 /// How deep a file may be nested. A workflow of steps in maps in steps needs a dozen.
 pub(crate) const DEPTH_MAX: usize = 64;
 
-/// How many nodes the aliases of a file may expand to in all: some, and more in a longer file, so that
-/// a few lines do not fill the memory.
+/// How many nodes the aliases of a file may expand to in all. It grows with the file, so that a few lines
+/// cannot fill the memory.
 pub(crate) const fn aliased_max(text: &str) -> usize {
     10_000 + 2 * text.len()
 }
 
 /// A value and its place.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) span: Span,
-    pub(crate) value: Value,
+pub struct Node {
+    /// Where it is.
+    pub span: Span,
+    /// What it is.
+    pub value: Value,
 }
 
 /// What a value is. Numbers stay text: they become exact decimals, never floats.
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// Nothing.
     Null,
+    /// True or false.
     Bool(bool),
+    /// A number, as it is written.
     Number(String),
+    /// A string.
     Text(String),
+    /// A list.
     List(Vec<Node>),
+    /// A map, in the order of the text. A key may be there twice.
     Map(Vec<Field>),
 }
 
 /// A key of a map and its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Field {
-    pub(crate) key: String,
-    pub(crate) place: Span,
-    pub(crate) value: Node,
+pub struct Field {
+    /// The key.
+    pub key: String,
+    /// Where the key is.
+    pub place: Span,
+    /// The value.
+    pub value: Node,
 }
 
 /// A tag of YAML.
@@ -60,8 +71,8 @@ impl Node {
         Self { span, value }
     }
 
-    /// What kind of value it is, in the words of a message.
-    pub(crate) fn article(&self) -> &'static str {
+    /// The type of the value, for a message: `a list`.
+    pub fn article(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",
             Value::Bool(_) => "a boolean",
@@ -80,19 +91,20 @@ impl Node {
         let between = text.get(place.end..value.span.start)?;
         let blanks = between.len() - between.trim_start_matches([' ', '\t']).len();
         let span = Span { start: place.start, end: place.end + blanks };
-        // What a key `!!str name` has before it is not of the value.
+        // The tag of a key, as in `!!str name: 1`, does not belong to the value.
         (!between.contains(':')).then_some(Tag { name, span })
     }
 
     /// The fields of a map, none of another value.
-    pub(crate) fn fields(&self) -> &[Field] {
+    pub fn fields(&self) -> &[Field] {
         match &self.value {
             Value::Map(fields) => fields,
             _ => &[],
         }
     }
 
-    pub(crate) fn has(&self, key: &str) -> bool {
+    /// Whether it is a map with this key.
+    pub fn has(&self, key: &str) -> bool {
         self.fields().iter().any(|field| field.key == key)
     }
 }

@@ -1,9 +1,8 @@
-//! What an attempt has printed, as far as rules ask: patterns that have been seen, found in a window
-//! that goes along the stream.
+//! Searches the output of an attempt for the patterns of rules, in a window that moves along the stream.
 //!
-//! A window that is full goes through a sieve first, which tells in one pass what need not be looked for
-//! in it. So watching costs little, and no pattern holds up the command: what the sieve gives up is
-//! looked for in the end of the stream alone, and [`Watch::strained`] tells so.
+//! A full window goes through a sieve first, which rules patterns out in one pass. So watching costs
+//! little, and no pattern holds up the command: a pattern that the sieve gives up on is searched for
+//! only at the end of the stream, and [`Watch::partly_watched`] names it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,26 +17,26 @@ use crate::matcher::{Matcher, Mode};
 use crate::rules::Stream;
 use crate::sieve::{Passed, Sieves, Sought};
 
-/// How much of a stream is looked at at once.
+/// How much of a stream is searched at once.
 const WINDOW: usize = 128 << 10;
 
-/// How much of it is looked at again with what comes after it: a match that is not longer is found
-/// wherever it is.
+/// How much of the window is searched again together with what follows it. A match that is not longer is
+/// always found.
 const OVERLAP: usize = 16 << 10;
 
-/// The same where no rule looks: a quarter of it, which stays, is enough for [`Watch::tail`].
+/// The window of a stream without rules. The quarter of it that stays is enough for [`Watch::tail`].
 const UNWATCHED: usize = 4 * TAIL_MAX;
 
-/// What any pattern is looked for in without a sieve: making one takes longer. It is also what is left
-/// of a stream for a pattern that the sieve gave up.
+/// A text up to this length is searched without a sieve, because building one takes longer. It is also
+/// how much of the end of a stream is searched for a pattern that the sieve gave up on.
 const SHORT: usize = 4 << 10;
 
 const TAIL_MAX: usize = 2 << 10;
 
-/// The longest text that is taken for a delay; a number with a unit is a few letters.
-const TAKEN_MAX: usize = 1 << 10;
+/// The longest text that is captured as a delay; a number with a unit is a few letters.
+const CAPTURED_MAX: usize = 1 << 10;
 
-/// Something to look for in a stream.
+/// Something to search for in a stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Probe {
     pub(crate) stream: Stream,
@@ -48,17 +47,17 @@ pub(crate) struct Probe {
 pub(crate) enum Seeks {
     Pattern(Output),
     Matcher(Matcher),
-    /// The last text that a group of the pattern takes.
-    Taken(Output),
+    /// The last text that a group of the pattern captures.
+    Captured(Output),
     /// The `Retry-After` of the last HTTP response whose headers are printed.
     RetryAfter,
 }
 
 impl Probe {
-    /// What to look for before anything else: the rest holds nowhere but where this matches.
+    /// A necessary condition: what is sought is only where this pattern matches.
     fn pattern(&self) -> &str {
         match &self.seeks {
-            Seeks::Pattern(output) | Seeks::Taken(output) => output.pattern.as_str(),
+            Seeks::Pattern(output) | Seeks::Captured(output) => output.pattern.as_str(),
             Seeks::Matcher(matcher) => matcher.approximate(),
             Seeks::RetryAfter => "",
         }
@@ -66,7 +65,7 @@ impl Probe {
 
     fn sought(&self, number: usize) -> Option<Sought> {
         let mode = match &self.seeks {
-            Seeks::Pattern(output) | Seeks::Taken(output) => output.mode(),
+            Seeks::Pattern(output) | Seeks::Captured(output) => output.mode(),
             Seeks::Matcher(_) => Mode::Text,
             Seeks::RetryAfter => return None,
         };
@@ -74,10 +73,10 @@ impl Probe {
     }
 }
 
-/// The output of one attempt, as [`Rules`](crate::Rules) look at it.
+/// The output of one attempt, as [`Rules`](crate::Rules) search it.
 ///
-/// It takes at most 128 KiB for each stream, however much is printed, besides what its patterns take,
-/// and what is printed need not be text. What was seen once stays seen.
+/// It takes at most 128 KiB for each stream, however much is printed, and some for its patterns. The
+/// output need not be UTF-8. A match is never forgotten.
 ///
 /// ```
 /// use std::time::SystemTime;
@@ -97,30 +96,30 @@ impl Probe {
 pub struct Watch {
     probes: Arc<Vec<Probe>>,
     latches: Vec<Latch>,
-    /// One for each stream.
+    /// One for each stream, as the next two.
     windows: [Window; 2],
-    /// The same, where a probe looks for them.
+    /// Where a probe looks for headers.
     headers: [Option<Headers>; 2],
-    /// The same, once there is more than a little to look at.
+    /// Once there is more than [`SHORT`] to search.
     sieves: [Option<Sieves>; 2],
 }
 
-/// What is known of a probe.
+/// What has been found of a probe.
 #[derive(Clone, Debug, Default)]
 struct Latch {
     hit: bool,
-    taken: Option<String>,
-    /// Whether the window has been looked at as it is.
+    captured: Option<String>,
+    /// Whether the window has been searched as it is now.
     settled: bool,
-    /// Whether only the end of the stream is looked at, because the sieve gave it up.
-    strained: bool,
+    /// Whether only the end of the stream is searched, because the sieve gave up on the pattern.
+    is_partial: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Window {
     bytes: Vec<u8>,
     size: usize,
-    /// Whether it still begins where the stream does.
+    /// Whether it still begins at the start of the stream.
     whole: bool,
 }
 
@@ -166,7 +165,7 @@ impl Watch {
         }
     }
 
-    /// The end of what was printed, at most 2 KiB; what is not UTF-8 is replaced.
+    /// The end of what was printed, at most 2 KiB; invalid UTF-8 is replaced.
     pub fn tail(&self, stream: Stream) -> String {
         let bytes = &self.windows[stream as usize].bytes;
         let start = bytes.len().saturating_sub(TAIL_MAX);
@@ -180,33 +179,33 @@ impl Watch {
         self.settled(probe).is_some_and(|latch| latch.hit)
     }
 
-    /// The delay that a probe has found, in the words of the program; and the time of day from which
-    /// it counts, if that was there too.
+    /// The delay that a probe has found, as printed; and the `Date` of the response from which it counts,
+    /// if there was one.
     pub(crate) fn delay(&mut self, at: usize) -> Option<(&str, Option<SystemTime>)> {
         let probe = self.probes.get(at)?;
         match probe.seeks {
             Seeks::RetryAfter => self.headers[probe.stream as usize].as_ref()?.retry_after(),
-            _ => Some((self.settled(at)?.taken.as_deref()?, None)),
+            _ => Some((self.settled(at)?.captured.as_deref()?, None)),
         }
     }
 
-    /// The patterns that were looked for only in the last 4 KiB from some place on, because looking
-    /// for them everywhere would have held up the command: `a[ab]{20}[^ab\n][ab]`, say. What they match may
-    /// have been missed.
+    /// The patterns that were not searched for everywhere: from some point on, only in the last 4 KiB,
+    /// because searching everywhere would have held up the command. `a[ab]{20}[^ab\n][ab]` is one. Matches
+    /// may have been missed.
     ///
-    /// Which they are and from where on is up to the pattern and the output, not to the machine.
-    pub fn strained(&self) -> impl Iterator<Item = &str> {
+    /// Which patterns, and from which point on, depends on the pattern and the output alone.
+    pub fn partly_watched(&self) -> impl Iterator<Item = &str> {
         let all = self.probes.iter().zip(&self.latches);
-        let missed = all.filter(|(probe, latch)| latch.strained && latch.wants(probe));
+        let missed = all.filter(|(probe, latch)| latch.is_partial && latch.is_open(probe));
         missed.map(|(probe, _)| probe.pattern())
     }
 
-    /// What is known of a probe, now that all has been looked at.
+    /// What has been found of a probe, after searching all that is in the window.
     fn settled(&mut self, at: usize) -> Option<&Latch> {
         let (probe, latch) = (self.probes.get(at)?, self.latches.get_mut(at)?);
         let window = &self.windows[probe.stream as usize];
         let length = window.bytes.len();
-        if !latch.settled && latch.wants(probe) {
+        if !latch.settled && latch.is_open(probe) {
             if length > SHORT {
                 self.look(probe.stream, length, true);
             } else {
@@ -219,33 +218,33 @@ impl Watch {
         Some(latch)
     }
 
-    /// Looks at the window of a stream up to `end`, for all that is still wanted of it.
+    /// Searches the window of a stream up to `end`, for all probes that are still open.
     fn look(&mut self, stream: Stream, end: usize, last: bool) {
         let Self { probes, latches, windows, sieves, .. } = self;
-        let is_wanted = |at: usize, latches: &[Latch]| {
-            probes[at].stream == stream && latches[at].wants(&probes[at])
+        let is_open = |at: usize, latches: &[Latch]| {
+            probes[at].stream == stream && latches[at].is_open(&probes[at])
         };
-        let wanted: Vec<_> = (0..probes.len()).filter(|at| is_wanted(*at, latches)).collect();
-        if wanted.is_empty() {
+        let open: Vec<_> = (0..probes.len()).filter(|at| is_open(*at, latches)).collect();
+        if open.is_empty() {
             return;
         }
         let (text, from) = windows[stream as usize].text(end);
         let sieves = sieves[stream as usize].get_or_insert_with(|| {
-            let sought = wanted.iter().filter_map(|at| probes[*at].sought(*at));
+            let sought = open.iter().filter_map(|at| probes[*at].sought(*at));
             Sieves::new(sought.collect())
         });
-        // After the last line end there is no line, unless more is to come.
+        // After the last newline there is no line, unless more follows.
         let complete = if last { &text } else { text.strip_suffix('\n').unwrap_or(&text) };
-        let Passed { hits, strained } = sieves.pass(complete, from);
-        strained.into_iter().for_each(|at| latches[at].strained = true);
+        let Passed { hits, given_up } = sieves.pass(complete, from);
+        given_up.into_iter().for_each(|at| latches[at].is_partial = true);
         for at in hits {
             latches[at].look(&probes[at], &text, from, last);
         }
-        sieves.retain(|at| is_wanted(at, latches));
+        sieves.retain(|at| is_open(at, latches));
         if last {
             let short = (text.len().saturating_sub(SHORT)..).find(|at| text.is_char_boundary(*at));
-            for at in wanted {
-                if latches[at].strained {
+            for at in open {
+                if latches[at].is_partial {
                     latches[at].look(&probes[at], &text, from.max(short.unwrap_or(0)), last);
                 }
                 latches[at].settled = true;
@@ -267,7 +266,7 @@ impl Window {
         self.bytes.len() >= self.size
     }
 
-    /// How much of it is looked at again. As it is a quarter at most, a full window always moves on.
+    /// How much of it is searched again. At most a quarter, so that a full window always moves on.
     fn overlap(&self) -> usize {
         OVERLAP.min(self.size / 4)
     }
@@ -279,20 +278,20 @@ impl Window {
         newline.map_or_else(|| whole_characters(&self.bytes, length), |newline| newline + 1)
     }
 
-    /// Keeps the end of what has been looked at: a match may begin in it.
-    fn move_on(&mut self, looked_at: usize) {
-        let kept = looked_at.saturating_sub(self.overlap());
-        // From the end of a line on: it tells that a line starts after it.
+    /// Keeps the end of what has been searched, because a match may begin in it.
+    fn move_on(&mut self, searched: usize) {
+        let kept = searched.saturating_sub(self.overlap());
+        // From a newline on, so that `^` matches after it.
         let cut = last_newline(&self.bytes, kept.saturating_sub(self.overlap())..kept);
         self.bytes.drain(..cut.unwrap_or_else(|| whole_characters(&self.bytes, kept)));
         self.whole = false;
     }
 
-    /// The text up to `end`, and where to look from: where something came before, the first
-    /// character only tells `^` and `\b` what it was.
+    /// The text up to `end`, and where to search from. In the middle of a stream that is after the first
+    /// character, which is there for `^` and `\b`.
     fn text(&self, end: usize) -> (Cow<'_, str>, usize) {
         let bytes = &self.bytes[..end];
-        // Reading what is UTF-8 is several times as fast as replacing what is not.
+        // Validating UTF-8 is several times as fast as `from_utf8_lossy`.
         let text = std::str::from_utf8(bytes).map(Cow::Borrowed);
         let text = text.unwrap_or_else(|_| String::from_utf8_lossy(bytes));
         let from = match self.whole {
@@ -304,10 +303,11 @@ impl Window {
 }
 
 impl Latch {
-    /// A delay is the last there is; of all others one is enough.
-    fn wants(&self, probe: &Probe) -> bool {
+    /// Whether to go on searching: a delay is that of the last match; of other patterns one match is
+    /// enough.
+    fn is_open(&self, probe: &Probe) -> bool {
         match probe.seeks {
-            Seeks::Taken(_) => true,
+            Seeks::Captured(_) => true,
             Seeks::RetryAfter => false,
             _ => !self.hit,
         }
@@ -317,20 +317,20 @@ impl Latch {
         match &probe.seeks {
             Seeks::Pattern(output) => {
                 let found = output.pattern.find_at(text, from);
-                // After the last line end there is no line, unless more is to come.
+                // After the last newline there is no line, unless more follows.
                 let open = last && !text.ends_with('\n');
                 self.hit |= found.is_some_and(|found| open || found.start() < text.len());
             }
-            // A message does not end in the line end that it is printed with.
+            // An error message does not contain the newline that is printed after it.
             Seeks::Matcher(Matcher::Pattern(pattern)) => {
                 let text = if last { text.trim_end() } else { text };
                 self.hit |= pattern.is_match_at(text, from.min(text.len()));
             }
             Seeks::Matcher(matcher) => self.hit |= matcher.matches(&text[from..], false),
-            Seeks::Taken(output) => {
-                if let Some(taken) = last_taken(&output.pattern, text, from) {
+            Seeks::Captured(output) => {
+                if let Some(captured) = last_captured(&output.pattern, text, from) {
                     self.hit = true;
-                    self.taken = Some(taken.chars().take(TAKEN_MAX).collect());
+                    self.captured = Some(captured.chars().take(CAPTURED_MAX).collect());
                 }
             }
             Seeks::RetryAfter => {}
@@ -338,10 +338,10 @@ impl Latch {
     }
 }
 
-/// What the first group that took part in the last match holds.
-fn last_taken<'t>(pattern: &Regex, text: &'t str, from: usize) -> Option<&'t str> {
-    // Each match may look to the end of its line, so that a long line of matches would take ages: of
-    // what has more than so many, or takes more than so many looks at a byte, the end decides.
+/// The first capture group of the last match.
+fn last_captured<'t>(pattern: &Regex, text: &'t str, from: usize) -> Option<&'t str> {
+    // Each match may read to the end of its line, so that a long line of matches would take quadratic time.
+    // After so many matches, or so many reads of each byte, only the end of the text is searched.
     const MATCHES_MAX: usize = 100;
     const LOOKS_MAX: usize = 2;
     const END: usize = 1 << 10;
@@ -363,13 +363,13 @@ fn last_of<'t>(
     let mut last = None;
     for _ in 0..most {
         let Some(captures) = pattern.captures_at(text, from) else { return (last, None) };
-        if let Some(taken) = captures.iter().skip(1).flatten().next() {
-            last = Some(taken.as_str());
+        if let Some(captured) = captures.iter().skip(1).flatten().next() {
+            last = Some(captured.as_str());
         }
         let end = captures.get(0).map_or(text.len(), |all| all.end());
         let line = text[end..].find('\n').map_or(text.len(), |length| end + length);
         looks = looks.saturating_sub(line - from);
-        // An empty match must not be found again and again.
+        // An empty match would be found again for ever.
         from = match end > from {
             true => end,
             false => end + text[end..].chars().next().map_or(1, char::len_utf8),
@@ -384,13 +384,13 @@ fn last_of<'t>(
     (last, Some(from))
 }
 
-/// The last line end in a part of the bytes.
+/// The last newline in a part of the bytes.
 fn last_newline(bytes: &[u8], part: Range<usize>) -> Option<usize> {
     let start = part.start;
     memchr::memrchr(b'\n', &bytes[part]).map(|at| start + at)
 }
 
-/// The end at or just before `end` that does not cut a character of UTF-8 in two.
+/// `end`, or the start of the UTF-8 character that it would cut in two.
 fn whole_characters(bytes: &[u8], end: usize) -> usize {
     let start = end.saturating_sub(4);
     let last = bytes[start..end].iter().rposition(|byte| starts_character(*byte));

@@ -16,7 +16,7 @@ use crate::observer::{Observer, Progress, Warning};
 use crate::reactor::{Exit, Reactor, SlotId};
 use crate::relay::is_stdout_closed;
 use crate::shared::SharedGate;
-use crate::streams::{Sinks, Streams};
+use crate::streams::{Sink, Sinks, Streams};
 use crate::times::Times;
 
 /// What is run, and when it is run again.
@@ -97,6 +97,8 @@ pub enum End {
     OutputLost(String),
     /// No pipe or pseudo-terminal could be had for the next attempt.
     NoStreams(String),
+    /// No process could be had for the next attempt: a limit of the system, or the guard is gone.
+    NoProcess(&'static str),
     /// This process got a signal that asks it to end.
     Interrupted(Signal),
 }
@@ -124,6 +126,7 @@ impl End {
             Self::GaveUp(_, Reason::OutputClosed) | Self::OutputLost(_) => "output-lost",
             Self::GaveUp(_, Reason::Unkillable) => "survives",
             Self::NoStreams(_) => "no-streams",
+            Self::NoProcess(_) => "no-process",
             Self::Interrupted(_) => "signal",
         })
     }
@@ -258,9 +261,9 @@ impl<'t> AttemptLoop<'t> {
                 },
                 State::Waiting { from, until } => self.waiting(from, until, reactor, observer),
             };
-            self.gate.troubles().iter().for_each(|trouble| {
-                observer.warned(Warning::Shared(trouble));
-            });
+            for warning in self.gate.take_warnings() {
+                observer.warned(Warning::Shared(&warning));
+            }
             match step {
                 Step::To(state) => self.state = state,
                 Step::Wait(state, until) => {
@@ -320,6 +323,9 @@ impl<'t> AttemptLoop<'t> {
         let Some(spawned) = reactor.started(self.slot) else {
             return Step::Wait(State::Starting(started), None);
         };
+        if let Some(reason) = spawned.err().and_then(ending::fault_of_the_system) {
+            return Step::Over(End::NoProcess(reason));
+        }
         observer.attempt_started(&reactor.clock, &self.progress, spawned.ok());
         match spawned {
             Ok(_) => Step::To(State::Running(started)),
@@ -415,6 +421,8 @@ impl<'t> AttemptLoop<'t> {
         let input_lost = reactor.streams(self.slot).input_lost().map(str::to_owned);
         let obstacle = match input_lost {
             Some(why) => Some(Reason::InputLost(why)),
+            // What is kept for the caller does not go to our own standard output.
+            None if self.task.sinks.stdout == Sink::Keep => None,
             None => is_stdout_closed().then_some(Reason::OutputClosed),
         };
         let verdict = if obstacle.is_some() { Verdict::Stop } else { verdict };
@@ -437,11 +445,11 @@ impl<'t> AttemptLoop<'t> {
     }
 
     fn request(&self, observer: &mut dyn Observer) -> Option<Request> {
-        let taken = self.control.as_ref()?.take();
-        taken.unwrap_or_else(|error| {
+        let (request, error) = self.control.as_ref()?.take();
+        if let Some(error) = error {
             observer.warned(Warning::Control(&error));
-            None
-        })
+        }
+        request
     }
 
     /// Until then, or until there is something to show.

@@ -28,7 +28,7 @@ impl Clock {
         self.started.elapsed()
     }
 
-    /// Leaves out the time that `stop` takes.
+    /// Does not count the time that `stop` takes.
     pub(crate) fn pause(&mut self, stop: impl FnOnce()) {
         let before = Instant::now();
         stop();

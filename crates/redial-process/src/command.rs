@@ -3,6 +3,8 @@
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::sync::Arc;
 
 use nix::errno::Errno;
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
@@ -13,10 +15,27 @@ use nix::unistd::{AccessFlags, Pid};
 #[derive(Debug)]
 pub struct Command {
     pub(crate) words: Vec<CString>,
-    pub(crate) environment: Vec<CString>,
+    pub(crate) environment: Environment,
+    /// Where it runs, unless that is where this process runs.
+    pub(crate) directory: Option<CString>,
 }
 
-/// Standard input, output and error of a command; those of this process where there is nothing.
+/// The variables of a command. Any number of commands share one without a copy.
+#[derive(Clone, Debug)]
+pub struct Environment(pub(crate) Arc<[CString]>);
+
+impl Environment {
+    /// The variables of this process but for those of these names.
+    pub fn without(names: &[&str]) -> Self {
+        let is_left_out = |name: &OsStr| names.iter().any(|own| name == *own);
+        let variables = std::env::vars_os()
+            .filter(|(name, _)| !is_left_out(name))
+            .filter_map(|(name, value)| variable(&name, &value));
+        Self(variables.collect())
+    }
+}
+
+/// Standard input, output and error of a command; inherited where there is none.
 pub type Stdio = [Option<OwnedFd>; 3];
 
 impl Command {
@@ -25,13 +44,18 @@ impl Command {
     ///
     /// A word with a NUL in it cannot be an argument and is left out.
     pub fn new(words: &[OsString], without: &[&str]) -> Self {
-        let is_left_out = |name: &OsStr| without.iter().any(|own| name == *own);
-        let environment = std::env::vars_os()
-            .filter(|(name, _)| !is_left_out(name))
-            .filter_map(|(name, value)| variable(&name, &value))
-            .collect();
+        Self::with_environment(words, &Environment::without(without))
+    }
+
+    /// The same, with an environment that was made before.
+    pub fn with_environment(words: &[OsString], environment: &Environment) -> Self {
         let words = words.iter().filter_map(|word| CString::new(word.as_bytes()).ok()).collect();
-        Self { words, environment }
+        Self { words, environment: environment.clone(), directory: None }
+    }
+
+    /// Runs it in this directory. A path with a NUL in it names none, and is ignored.
+    pub fn directory(self, directory: &Path) -> Self {
+        Self { directory: CString::new(directory.as_os_str().as_bytes()).ok(), ..self }
     }
 
     /// Starts it in this process group; see [`attributes`].
@@ -50,10 +74,12 @@ impl Command {
         }
         let attributes = attributes(group, mask)?;
         let own = self::variables(variables);
-        let mut environment: Vec<&CStr> = Vec::with_capacity(self.environment.len() + own.len());
-        environment.extend(self.environment.iter().map(CString::as_c_str));
+        let shared = &self.environment.0;
+        let mut environment: Vec<&CStr> = Vec::with_capacity(shared.len() + own.len());
+        environment.extend(shared.iter().map(CString::as_c_str));
         environment.extend(own.iter().map(CString::as_c_str));
         let Some(program) = self.words.first() else { return Err(Errno::ENOENT) };
+        let _entered = self.directory.as_deref().map(Entered::enter).transpose()?;
         match posix_spawnp(program, &actions, &attributes, &self.words, &environment) {
             // A script without a shebang is run by `sh`, as every shell does.
             Err(Errno::ENOEXEC) => {
@@ -68,10 +94,31 @@ impl Command {
     }
 }
 
+/// This process is in another directory until this is dropped. `posix_spawn` has no portable way to say
+/// where a command runs.
+struct Entered(OwnedFd);
+
+impl Entered {
+    fn enter(directory: &CStr) -> Result<Self, Errno> {
+        use rustix::fs::{Mode, OFlags, open};
+        let errno = |error: rustix::io::Errno| Errno::from_raw(error.raw_os_error());
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let before = open(c".", flags, Mode::empty()).map_err(errno)?;
+        rustix::process::chdir(directory).map_err(errno)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let _ = rustix::process::fchdir(&self.0);
+    }
+}
+
 /// Where [`attributes`] asks for a process group of its own.
 pub(crate) const OWN_GROUP: Pid = Pid::from_raw(0);
 
-/// How a process is started: with this signal mask, in this process group or else in its parent's.
+/// The attributes of `posix_spawn`: this signal mask, and this process group or else the parent's.
 pub(crate) fn attributes(group: Option<Pid>, mask: &SigSet) -> nix::Result<PosixSpawnAttr> {
     let mut attributes = PosixSpawnAttr::init()?;
     // Rust's runtime ignores SIGPIPE; the command must not.
@@ -122,6 +169,6 @@ fn variable(name: &OsStr, value: &OsStr) -> Option<CString> {
     variable.extend_from_slice(name.as_bytes());
     variable.push(b'=');
     variable.extend_from_slice(value.as_bytes());
-    // By reference, as the words are: a second instance of `CString::new` would be another page to load.
+    // By reference, as for the words: a second instance of `CString::new` would be one more page to load.
     CString::new(variable.as_slice()).ok()
 }

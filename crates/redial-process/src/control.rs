@@ -1,7 +1,6 @@
 //! The control file, in which a command may ask for another attempt or for none.
 
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -9,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use tempfile::TempPath;
 
 /// What the command asked for.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// No other attempt.
     Stop,
@@ -17,7 +16,7 @@ pub enum Request {
     RetryAfter(Duration),
 }
 
-/// A new file for the run; every attempt finds it empty.
+/// The control file of a run; every attempt finds it empty.
 #[derive(Debug)]
 pub struct Control {
     file: File,
@@ -31,7 +30,7 @@ pub struct Control {
 const LENGTH_MAX: u64 = 4096;
 
 impl Control {
-    /// None where no file can be made. A command can do without.
+    /// None where no file can be created. The command does without it then.
     pub fn create() -> Option<Self> {
         Self::in_memory().or_else(|| {
             let (file, path) =
@@ -40,7 +39,7 @@ impl Control {
         })
     }
 
-    /// A memfd, which the command opens through our descriptor: there is no file to delete.
+    /// A memfd, which the command opens through `/proc/PID/fd`: there is no file to delete.
     #[cfg(target_os = "linux")]
     fn in_memory() -> Option<Self> {
         use std::os::fd::AsRawFd;
@@ -62,27 +61,34 @@ impl Control {
         &self.path
     }
 
-    /// The last request in the file, which is then empty again; or the line that is not a request.
-    pub fn take(&self) -> Result<Option<Request>, String> {
+    /// The last valid request in the file, and the first line that is not one. Empties the file for
+    /// the next attempt.
+    pub fn take(&self) -> (Option<Request>, Option<String>) {
         let text = self.read();
-        // The next attempt starts with nothing in it, whatever this one wrote.
         let _ = self.file.set_len(0);
-        let text = text.map_err(|error| error.to_string())??;
-        let mut request = None;
+        let text = match text {
+            Ok(text) => text,
+            Err(error) => return (None, Some(error.to_string())),
+        };
+        let (mut request, mut error) = (None, None);
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            request = Some(parse(line)?);
+            match parse(line) {
+                Ok(valid) => request = Some(valid),
+                Err(invalid) => drop(error.get_or_insert(invalid)),
+            }
         }
-        Ok(request)
+        (request, error)
     }
 
-    fn read(&self) -> io::Result<Result<String, String>> {
+    fn read(&self) -> std::io::Result<String> {
         let length = self.file.metadata()?.len();
         if length > LENGTH_MAX {
-            return Ok(Err(format!("{length} bytes are too many")));
+            let error = format!("{length} bytes are too many; at most {LENGTH_MAX} are read");
+            return Err(std::io::Error::other(error));
         }
         let mut text = vec![0; length as usize];
         self.file.read_exact_at(&mut text, 0)?;
-        Ok(Ok(String::from_utf8_lossy(&text).into_owned()))
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 }
 
@@ -105,17 +111,17 @@ mod tests {
     #[test]
     fn the_last_request_counts_and_the_file_is_empty_again() {
         let control = Control::create().unwrap();
-        let write = |text: &str| std::fs::write(control.path(), text).unwrap();
-        assert_eq!(control.take(), Ok(None));
-        write("retry-after 30s\n\n stop \n");
-        assert_eq!(control.take(), Ok(Some(Request::Stop)));
-        assert_eq!(control.take(), Ok(None));
-        write("retry-after 1500ms");
-        assert_eq!(control.take(), Ok(Some(Request::RetryAfter(Duration::from_millis(1500)))));
-        write("retry-after 7");
-        assert_eq!(control.take(), Ok(Some(Request::RetryAfter(Duration::from_secs(7)))));
-        write("retry-after Sun, 06 Nov 1994 08:49:37 GMT");
-        assert_eq!(control.take(), Ok(Some(Request::RetryAfter(Duration::ZERO))));
+        assert_eq!(control.take(), (None, None));
+        for (text, request) in [
+            ("retry-after 30s\n\n stop \n", Request::Stop),
+            ("retry-after 1500ms", Request::RetryAfter(Duration::from_millis(1500))),
+            ("retry-after 7", Request::RetryAfter(Duration::from_secs(7))),
+            ("retry-after Sun, 06 Nov 1994 08:49:37 GMT", Request::RetryAfter(Duration::ZERO)),
+        ] {
+            std::fs::write(control.path(), text).unwrap();
+            assert_eq!(control.take(), (Some(request), None), "{text}");
+            assert_eq!(control.take(), (None, None), "{text}");
+        }
     }
 
     #[test]
@@ -123,10 +129,23 @@ mod tests {
         let control = Control::create().unwrap();
         for text in ["halt", "retry-after", "retry-after soon", "retry-after -1s", "stop it"] {
             std::fs::write(control.path(), text).unwrap();
-            assert!(control.take().unwrap_err().contains(text), "{text}");
-            assert_eq!(control.take(), Ok(None));
+            let (request, error) = control.take();
+            assert!(request.is_none() && error.unwrap().contains(text), "{text}");
+            assert_eq!(control.take(), (None, None));
         }
         std::fs::write(control.path(), "x".repeat(5000)).unwrap();
-        assert_eq!(control.take(), Err("5000 bytes are too many".to_owned()));
+        let error = "5000 bytes are too many; at most 4096 are read".to_owned();
+        assert_eq!(control.take(), (None, Some(error)));
+    }
+
+    #[test]
+    fn a_line_that_is_not_a_request_does_not_undo_one_that_is() {
+        let control = Control::create().unwrap();
+        for text in ["stop\nhalt", "halt\nstop", "retry-after 1s\nhalt\nstop\nhold on\n"] {
+            std::fs::write(control.path(), text).unwrap();
+            let (request, error) = control.take();
+            assert_eq!(request, Some(Request::Stop), "{text}");
+            assert!(error.unwrap().contains("`halt`"), "{text}");
+        }
     }
 }

@@ -9,11 +9,6 @@ use redial_policy::Ending;
 
 use crate::signals::short_name;
 
-/// What shells and `timeout` exit with where there is no exit code of the command.
-const NOT_FOUND: u8 = 127;
-const NOT_EXECUTABLE: u8 = 126;
-const TIMED_OUT: u8 = 124;
-
 /// How a command ended that ran.
 pub fn of_status(status: ExitStatus, timed_out: bool) -> Ending {
     match (timed_out, status.signal()) {
@@ -35,14 +30,52 @@ pub fn of_error(error: Errno) -> Ending {
     }
 }
 
+/// Why a command could not be started, and the remedy, where that is not the command's own fault: a
+/// resource limit, or a guard that is gone.
+pub fn fault_of_the_system(error: Errno) -> Option<&'static str> {
+    match error {
+        Errno::EAGAIN => Some(
+            "too many processes (EAGAIN); raise ulimit -u, or the limit on PIDs of the container",
+        ),
+        Errno::EMFILE => Some("too many open files (EMFILE); raise ulimit -n"),
+        Errno::ENFILE => Some("too many open files in the whole system (ENFILE)"),
+        Errno::EFBIG => Some(
+            "the limit on the size of files (EFBIG, ulimit -f) is below the command's arguments and variables",
+        ),
+        Errno::ENOMEM => Some("out of memory (ENOMEM)"),
+        Errno::ESRCH | Errno::EPIPE | Errno::ECONNRESET | Errno::EPROTO => {
+            Some("the guard process is gone")
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn limits_and_a_lost_guard_are_no_fault_of_the_command() {
+    for (error, told) in [
+        (Errno::EAGAIN, "ulimit -u"),
+        (Errno::EMFILE, "ulimit -n"),
+        (Errno::ENFILE, "open files"),
+        (Errno::ENOMEM, "memory"),
+        (Errno::ESRCH, "the guard process is gone"),
+    ] {
+        assert!(fault_of_the_system(error).unwrap().contains(told), "{error}");
+    }
+    for error in [Errno::ENOENT, Errno::EACCES, Errno::ENOEXEC, Errno::E2BIG, Errno::ETXTBSY] {
+        assert_eq!(fault_of_the_system(error), None, "{error}");
+    }
+}
+
 /// The exit code of a failure, as shells and `timeout` have it; never 0.
 pub fn exit_code(ending: &Ending) -> u8 {
     match ending {
         Ending::Exit(0) => 1,
         Ending::Exit(code) => (code & 0xff) as u8,
         Ending::Signal { number, .. } => ((128 + number) & 0xff) as u8,
-        Ending::TimedOut => TIMED_OUT,
-        Ending::NotFound => NOT_FOUND,
-        Ending::NotExecutable => NOT_EXECUTABLE,
+        Ending::TimedOut => 124,
+        // As a command that was killed: redial's own KILL took it.
+        Ending::Lost => 137,
+        Ending::NotFound => 127,
+        Ending::NotExecutable => 126,
     }
 }

@@ -1,9 +1,9 @@
 //! A guard: a process of its own between this one and its commands.
 //!
-//! It is the parent of the commands of one slot and the subreaper of their descendants, so that those
-//! of one slot can be told from those of another. Its standard input is a `SOCK_SEQPACKET` socket to
-//! this process. When that comes to EOF, because this process has ended in whatever way, the guard
-//! kills everything below it: a KILL of this process leaves nothing running.
+//! It is the parent of the commands of one slot and the subreaper of their descendants, which tells the
+//! descendants of one slot from those of another. Its standard input is a `SOCK_SEQPACKET` socket to
+//! this process. At EOF, which comes when this process has ended for whatever reason, the guard kills
+//! all its descendants: a KILL of this process leaves nothing running.
 
 use std::collections::VecDeque;
 use std::ffi::{CStr, OsStr, OsString};
@@ -30,14 +30,15 @@ use rustix::net::{
 };
 use rustix::process::{WaitOptions, wait};
 
-use crate::command::{self, Command, Stdio};
+use crate::command::{self, Command, Environment, Stdio};
+use crate::ending::fault_of_the_system;
 use crate::times::Times;
 use crate::tree::{Tree, has_children};
 
 /// Descriptors of a start: the three streams, and a file with the words and the environment.
 const DESCRIPTORS: usize = 4;
 
-/// The first word of a guard.
+/// `argv[0]` of a guard.
 const NAME: &CStr = c"redial-guard";
 
 /// Starts a command, whose descriptors come with the message.
@@ -45,7 +46,7 @@ const START: u8 = 0;
 /// Ends the guard, and leaves what it started alone.
 const RETIRE: u8 = 1;
 
-/// The end of this process of the socket to a guard.
+/// A guard, as the process that has started it sees it.
 #[derive(Debug)]
 pub(crate) struct Guard {
     socket: OwnedFd,
@@ -56,17 +57,22 @@ pub(crate) struct Guard {
     /// What its commands have left running may go on.
     is_disowned: bool,
     times: Times,
-    /// What the guards before this one have counted.
+    /// The CPU time that the guards before this one have reported.
     times_before: Times,
 }
 
-/// What a guard tells of its commands.
+/// How long a guard waits for the end of a command before it reports its start.
+const SOON: Duration = Duration::from_millis(2);
+
+/// What a guard reports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Report {
-    /// The command that was asked for has started, or could not be.
+    /// The result of a start.
     Started(Result<Pid, Errno>),
-    /// A child of the guard's has ended, or was stopped.
+    /// A child of the guard has ended, or was stopped.
     Changed(Pid, ExitStatus),
+    /// The command was started and has ended since.
+    Ran(Pid, ExitStatus),
     /// The guard itself is gone.
     Gone,
 }
@@ -89,7 +95,7 @@ impl Guard {
         // In a group of its own: a KILL of the group of this process must not take the guard with it.
         let attributes = command::attributes(Some(command::OWN_GROUP), mask)?;
         // posix_spawnp looks for the command in the PATH of its caller, which will be the guard.
-        let Command { environment, .. } = Command::new(&[], &[]);
+        let Environment(environment) = Environment::without(&[]);
         let words = [NAME, argument];
         let pid = posix_spawn(c"/proc/self/exe", &actions, &attributes, &words, &environment)?;
         Ok(Self {
@@ -108,12 +114,12 @@ impl Guard {
         self.pid
     }
 
-    /// Something to wait for, unless the guard is gone.
+    /// The socket to poll, unless the guard is gone.
     pub(crate) fn socket(&self) -> Option<BorrowedFd<'_>> {
         (!self.is_gone).then(|| self.socket.as_fd())
     }
 
-    /// Whether anything that its commands started is left, as far as it has told.
+    /// Whether any descendant of its commands is left, by its last report.
     pub(crate) fn has_children(&self) -> bool {
         self.has_children && !self.is_gone
     }
@@ -130,8 +136,8 @@ impl Guard {
 
     /// Asks for a command to be started; [`next`](Self::next) has the answer.
     ///
-    /// A guard that is gone is replaced first, and one that has to leave a daemon alone: it could not
-    /// tell that from what this command starts.
+    /// A guard that is gone is replaced first. So is one with a disowned daemon, because it could not tell
+    /// that from the descendants of this command.
     pub(crate) fn start(
         &mut self,
         command: &Command,
@@ -141,13 +147,18 @@ impl Guard {
         mask: &SigSet,
     ) -> nix::Result<()> {
         if self.is_gone || (self.is_disowned && self.has_children) {
-            let mut next = Self::spawn(self.argument, mask)?;
+            let next = Self::spawn(self.argument, mask);
+            // ENOENT and EACCES would be taken for the command's.
+            let mut next = next.map_err(|error| match fault_of_the_system(error) {
+                Some(_) => error,
+                None => Errno::ESRCH,
+            })?;
             (next.times, next.times_before) = (self.times, self.times);
             *self = next;
         }
         self.is_disowned = false;
         let group = if own_group { command::OWN_GROUP } else { getpgrp() };
-        let words = write_down(command, variables, group)?;
+        let words = encode(command, variables, group)?;
         let own = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
         let mut given = [words.as_fd(); DESCRIPTORS];
         for ((given, stream), own) in given.iter_mut().zip(stdio).zip(own) {
@@ -194,7 +205,7 @@ fn errno(error: rustix::io::Errno) -> Errno {
     Errno::from_raw(error.raw_os_error())
 }
 
-/// A report as a guard sends it, with how things stand then: as six numbers of eight bytes.
+/// A report as a guard sends it, as six numbers of eight bytes.
 struct Message {
     report: Report,
     has_children: bool,
@@ -210,6 +221,7 @@ impl Message {
             Report::Started(Ok(pid)) => [1, pid.as_raw(), 0],
             Report::Started(Err(error)) => [2, error as i32, 0],
             Report::Changed(pid, status) => [3, pid.as_raw(), status.into_raw()],
+            Report::Ran(pid, status) => [4, pid.as_raw(), status.into_raw()],
             Report::Gone => [0; 3],
         };
         let [user, system] =
@@ -227,6 +239,7 @@ impl Message {
             1 => Report::Started(Ok(pid)),
             2 => Report::Started(Err(Errno::from_raw(number(1) as i32))),
             3 => Report::Changed(pid, ExitStatus::from_raw(number(2) as i32)),
+            4 => Report::Ran(pid, ExitStatus::from_raw(number(2) as i32)),
             _ => return None,
         };
         let time = |at| Duration::from_micros(number(at).unsigned_abs());
@@ -235,26 +248,27 @@ impl Message {
     }
 }
 
-/// A file in memory with everything that is not a descriptor: the process group of the command, how many words it has, then the words and the environment, each with its NUL.
-fn write_down(
-    command: &Command,
-    variables: &[(&str, OsString)],
-    group: Pid,
-) -> Result<OwnedFd, Errno> {
-    let Command { words, environment } = command;
+/// A memfd with all of a start but its descriptors: the process group of the command, the number of its
+/// words, then its directory (empty for that of the guard), the words and the environment, each with its NUL.
+fn encode(command: &Command, variables: &[(&str, OsString)], group: Pid) -> Result<OwnedFd, Errno> {
+    let Command { words, environment, directory } = command;
     let mut bytes = group.as_raw().to_ne_bytes().to_vec();
     bytes.extend((words.len() as u64).to_ne_bytes());
     let own = command::variables(variables);
-    let all = words.iter().chain(environment).chain(&own);
+    bytes.extend(directory.as_deref().unwrap_or_default().to_bytes_with_nul());
+    let all = words.iter().chain(environment.0.iter()).chain(&own);
     all.for_each(|text| bytes.extend(text.as_bytes_with_nul()));
     let memory = rustix::fs::memfd_create(c"redial-start", MemfdFlags::CLOEXEC).map_err(errno)?;
     let file = File::from(memory);
-    file.write_all_at(&bytes, 0).map_err(|_| Errno::ENOMEM)?;
+    file.write_all_at(&bytes, 0).map_err(|error| match error.raw_os_error() {
+        Some(code) => Errno::from_raw(code),
+        None => Errno::ENOMEM,
+    })?;
     Ok(file.into())
 }
 
-/// What [`write_down`] wrote.
-fn read_back(file: &File) -> Option<(Pid, Command)> {
+/// The process group and the command that [`encode`] wrote.
+fn decode(file: &File) -> Option<(Pid, Command)> {
     let mut bytes = vec![0; file.metadata().ok()?.len() as usize];
     file.read_exact_at(&mut bytes, 0).ok()?;
     let (group, rest) = bytes.split_first_chunk()?;
@@ -263,16 +277,17 @@ fn read_back(file: &File) -> Option<(Pid, Command)> {
     let mut texts = rest
         .split_inclusive(|byte| *byte == 0)
         .filter_map(|text| CStr::from_bytes_with_nul(text).ok().map(CStr::to_owned));
+    let directory = texts.next().filter(|directory| !directory.is_empty());
     let words = texts.by_ref().take(u64::from_ne_bytes(*count) as usize).collect();
-    Some((group, Command { words, environment: texts.collect() }))
+    Some((group, Command { words, environment: Environment(texts.collect()), directory }))
 }
 
-/// Is a guard, until the process that started it is gone. To be called by a program that was started
-/// as [a guard](is_asked_for), before it does anything else.
+/// Runs as a guard until the process that started it is gone. A program that was started as
+/// [a guard](is_asked_for) calls it before anything else.
 pub fn serve() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let Ok(mask) = SigSet::thread_get_mask() else { return };
-    // Nothing but the end of the socket ends a guard. Its commands get the mask that it was given.
+    // Nothing but EOF of the socket ends a guard. Its commands get the signal mask that it inherited.
     if SigSet::all().thread_block().is_err() {
         return;
     }
@@ -292,13 +307,43 @@ pub fn serve() {
         }
         if asked {
             match receive(socket) {
-                Ok(Some(start)) => send(socket, Report::Started(start_one(start, &mask))),
+                Ok(Some(start)) => {
+                    let started = start_one(start, &mask);
+                    report_start(socket, started, &ended);
+                }
                 Ok(None) => return,
                 Err(rustix::io::Errno::INTR) => {}
-                // EOF comes as one too.
+                // EPIPE is EOF.
                 Err(_) => return kill_all(),
             }
         }
+    }
+}
+
+/// Reports a start. A command that ends within [`SOON`] is reported once: each report wakes the process that
+/// started this one, and of many short commands that is a part of the cost.
+fn report_start(socket: BorrowedFd<'_>, started: Result<Pid, Errno>, ended: &SignalFd) {
+    let mut reports = Vec::new();
+    let is_soon = started.is_ok() && {
+        let mut fds = [PollFd::new(ended, PollFlags::IN)];
+        poll(&mut fds, Some(&crate::reactor::timespec(SOON))).is_ok_and(|ready| ready > 0)
+    };
+    if is_soon {
+        while let Ok(Some(_)) = ended.read_signal() {}
+        reports = changed_children();
+    }
+    let ran = |(pid, status): &(Pid, ExitStatus)| {
+        started == Ok(*pid) && status.stopped_signal().is_none()
+    };
+    match reports.iter().position(ran) {
+        Some(at) => {
+            let (pid, status) = reports.remove(at);
+            send(socket, Report::Ran(pid, status));
+        }
+        None => send(socket, Report::Started(started)),
+    }
+    for (pid, status) in reports {
+        send(socket, Report::Changed(pid, status));
     }
 }
 
@@ -328,39 +373,46 @@ fn start_one(mut given: VecDeque<OwnedFd>, mask: &SigSet) -> Result<Pid, Errno> 
     }
     let words = given.pop_back().map(File::from);
     let stdio: Stdio = std::array::from_fn(|_| given.pop_front());
-    let (group, command) = words.as_ref().and_then(read_back).ok_or(Errno::EPROTO)?;
+    let (group, command) = words.as_ref().and_then(decode).ok_or(Errno::EPROTO)?;
     command.start(&[], &stdio, Some(group), mask)
 }
 
-/// Waits for every child that has ended or was stopped, and tells of it.
+/// Reaps every child that has ended or was stopped, and reports it.
 fn reap(socket: BorrowedFd<'_>) {
-    let changed = || wait(WaitOptions::NOHANG | WaitOptions::UNTRACED).ok().flatten();
-    for (pid, status) in std::iter::from_fn(changed).collect::<Vec<_>>() {
-        let pid = Pid::from_raw(pid.as_raw_nonzero().get());
-        send(socket, Report::Changed(pid, ExitStatus::from_raw(status.as_raw())));
+    for (pid, status) in changed_children() {
+        send(socket, Report::Changed(pid, status));
     }
+}
+
+fn changed_children() -> Vec<(Pid, ExitStatus)> {
+    let changed = || {
+        let (pid, status) = wait(WaitOptions::NOHANG | WaitOptions::UNTRACED).ok().flatten()?;
+        let pid = Pid::from_raw(pid.as_raw_nonzero().get());
+        Some((pid, ExitStatus::from_raw(status.as_raw())))
+    };
+    std::iter::from_fn(changed).collect()
 }
 
 fn send(socket: BorrowedFd<'_>, report: Report) {
     let (has_children, times) = (has_children(), Times::of_children());
     let message = Message { report, has_children, times };
-    // At EOF the loop ends by itself.
+    // An error means EOF, which the loop sees next.
     let _ = rustix::net::send(socket, &message.encode(), SendFlags::NOSIGNAL);
 }
 
-/// Kills everything below this process, until nothing is left of it.
+/// Kills all descendants of this process, until none is left.
 fn kill_all() {
     let tree = Tree::below(Pid::this());
     loop {
         tree.signal(Signal::SIGKILL);
-        // One more is gone, and may have left orphans to us.
+        // The one that was reaped may have left orphans, which are our children now.
         if wait(WaitOptions::empty()).is_err() {
             return;
         }
     }
 }
 
-/// Whether this program was started as a guard with this argument, for `main` to look at.
+/// Whether this program was started as a guard with this argument, for `main` to check.
 pub fn is_asked_for(argument: &CStr, mut arguments: impl Iterator<Item = OsString>) -> bool {
     let mut is_next =
         |word: &CStr| arguments.next().as_deref() == Some(OsStr::from_bytes(word.to_bytes()));

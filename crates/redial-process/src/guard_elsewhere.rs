@@ -1,4 +1,4 @@
-//! Where there is no subreaper there are no guards: nobody could tell whose an orphan is.
+//! Without subreapers there are no guards: an orphan becomes a child of init.
 
 use std::convert::Infallible;
 use std::ffi::{CStr, OsString};
@@ -19,6 +19,7 @@ pub(crate) struct Guard(Infallible);
 pub(crate) enum Report {
     Started(Result<Pid, Errno>),
     Changed(Pid, ExitStatus),
+    Ran(Pid, ExitStatus),
     Gone,
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct Replay {
 #[derive(Debug)]
 struct Feed {
     to: OwnedFd,
-    /// How much of the input it has got, or is in `pending`.
+    /// How much of the input has been written to it or is in `pending`.
     position: u64,
     /// What was read and is not written yet.
     pending: Vec<u8>,
@@ -110,8 +110,8 @@ impl Input {
         }
     }
 
-    /// The descriptor to poll.
-    pub(crate) fn wants(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
+    /// The descriptor to poll, and for what.
+    pub(crate) fn interest(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         let Self::Replayed(replay) = self else { return None };
         let feed = replay.feed.as_ref()?;
         if feed.pending.is_empty() && feed.position >= replay.kept.length() {
@@ -175,7 +175,7 @@ impl Replay {
         }
         if let Err(error) = self.kept.append(bytes) {
             self.lost = Some(error.to_string());
-            // A part of the input is of no use: free the disk.
+            // A part of the input is of no use. Dropping it frees the disk.
             self.kept = Store::default();
         }
     }
@@ -194,8 +194,9 @@ impl Replay {
                 }
             }
         }
-        let given = feed.pending.is_empty() && feed.position >= self.kept.length();
-        if given && self.ended {
+        let is_written = feed.pending.is_empty() && feed.position >= self.kept.length();
+        if is_written && self.ended {
+            // Closes the pipe: EOF for the command.
             self.feed = None;
         }
     }

@@ -102,7 +102,7 @@ mod tree;
 
 pub use attempts::{Attempt, AttemptLoop, End, Reason, Task, Turn, VARIABLES};
 pub use clock::Clock;
-pub use command::{Command, Stdio};
+pub use command::{Command, Environment, Stdio};
 pub use control::{Control, Request};
 pub use input::Stdin;
 pub use observer::{Observer, Progress, Signalled, Warning};

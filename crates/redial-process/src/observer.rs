@@ -19,13 +19,13 @@ pub trait Observer {
     /// This process got a signal.
     fn signalled(&mut self, _clock: &Clock, _signalled: Signalled) {}
 
-    /// An attempt has started; without a process where the command could not be.
+    /// An attempt has started; without a PID where the command could not be started.
     fn attempt_started(&mut self, _clock: &Clock, _run: &Progress, _pid: Option<Pid>) {}
 
     /// An attempt has ended. What it left behind is ended next, unless it succeeded.
     fn attempt_ended(&mut self, _: &Clock, _run: &Progress, _attempt: &Attempt, _watch: &Watch) {}
 
-    /// Something went wrong, and the run goes on all the same.
+    /// Something went wrong that does not end the run.
     fn warned(&mut self, _warning: Warning<'_>) {}
 
     /// The attempt failed, and another one follows after this delay.
@@ -39,7 +39,7 @@ pub trait Observer {
     ) {
     }
 
-    /// So much is left of the delay. How soon to call again, for a countdown.
+    /// So much is left of the delay. Returns how soon to call again, for a countdown.
     fn tick(&mut self, _left: Duration) -> Option<Duration> {
         None
     }
@@ -57,8 +57,8 @@ pub struct Signalled {
     pub signal: Signal,
     /// Who sent it.
     pub from: Sender,
-    /// Whether it was passed on to a command. What a key on the terminal sends, the terminal itself
-    /// has sent to the whole process group.
+    /// Whether it was forwarded to a command. A key on the terminal needs no forwarding: the terminal
+    /// has signalled the whole foreground process group.
     pub forwarded: bool,
 }
 
@@ -81,12 +81,12 @@ pub struct Progress {
     pub deadline: Option<Time>,
 }
 
-/// What the run goes on without.
+/// What went wrong, although the run goes on.
 #[derive(Clone, Copy, Debug)]
 pub enum Warning<'a> {
     /// A shared budget or breaker failed, and is not asked any more.
     Shared(&'a str),
-    /// What the command wrote to its control file could not be read.
+    /// A line of the control file is not a request, or the file could not be read.
     Control(&'a str),
     /// The delay that the command printed is neither a duration nor an HTTP date.
     BadDelay(&'a str),

@@ -46,7 +46,7 @@ impl Output {
         Self { stream, descriptor }
     }
 
-    /// Writes as much as does not block; EAGAIN where that is nothing.
+    /// Writes as much as does not block; EAGAIN where even one byte would.
     ///
     /// # Errors
     /// What `write` says.

@@ -5,6 +5,7 @@ mod interrupt;
 mod slot;
 
 use std::ffi::{CStr, OsString};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -23,7 +24,7 @@ use crate::command::{self, Command, Stdio};
 use crate::guard::Guard;
 use crate::observer::Observer;
 use crate::signals::{Sender, Signals};
-use crate::streams::{PLACES, Streams};
+use crate::streams::{STREAMS, Streams};
 use crate::times::Times;
 use crate::tree::Tree;
 
@@ -34,12 +35,23 @@ pub struct Options {
     pub timeout_signal: Signal,
     /// How long after that it gets SIGKILL.
     pub kill_after: Duration,
+    /// How long commands go on after a signal that asks this process to end, before they get it, too. A
+    /// second signal ends that time.
+    pub drain: Duration,
+    /// Whether commands stay in the foreground process group of the terminal, if there is one: they may
+    /// read from it then, and its keys signal them. Each has a group of its own otherwise.
+    pub share_terminal: bool,
 }
 
 impl Default for Options {
-    /// SIGTERM, and SIGKILL five seconds later.
+    /// SIGTERM, and SIGKILL five seconds later; a signal is forwarded at once.
     fn default() -> Self {
-        Self { timeout_signal: Signal::SIGTERM, kill_after: Duration::from_secs(5) }
+        Self {
+            timeout_signal: Signal::SIGTERM,
+            kill_after: Duration::from_secs(5),
+            drain: Duration::ZERO,
+            share_terminal: true,
+        }
     }
 }
 
@@ -47,10 +59,10 @@ impl Default for Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlotId(usize);
 
-/// How a command came to its end.
+/// How a command ended.
 #[derive(Debug)]
 pub struct Exit {
-    /// None where it has not ended: it belongs to another user, or sleeps uninterruptibly.
+    /// None where it survived SIGKILL: it belongs to another user, or sleeps uninterruptibly.
     pub status: Option<ExitStatus>,
     /// It was ended by [`Reactor::time_out_at`].
     pub timed_out: bool,
@@ -71,27 +83,30 @@ pub struct Reactor {
     /// How often this process was stopped.
     stops: u32,
     interrupt: Option<Interrupt>,
+    /// A descriptor of the caller's whose readiness ends a wait.
+    waker: Option<OwnedFd>,
 }
 
 impl Reactor {
-    /// Watches for signals from now on; without slots.
+    /// A reactor without slots. Blocks the signals that it watches for.
     ///
     /// # Errors
-    /// Where the system has no descriptor left for them.
+    /// Where no descriptor is left for the signals.
     pub fn new(clock: Clock, options: Options) -> nix::Result<Self> {
         Ok(Self {
             clock,
             signals: Signals::watch()?,
-            own_group: !has_terminal(),
+            own_group: !(options.share_terminal && has_terminal()),
             options,
             slots: Vec::new(),
             stops: 0,
             interrupt: None,
+            waker: None,
         })
     }
 
-    /// A slot whose commands are children of this process. This process becomes the subreaper of
-    /// their descendants, which cannot be told apart: so it is the only slot there may be.
+    /// A slot whose commands are children of this process, which becomes the subreaper of their
+    /// descendants. It must be the only slot: a subreaper cannot tell whose descendant an orphan is.
     ///
     /// # Panics
     /// If there is another slot.
@@ -102,8 +117,8 @@ impl Reactor {
     }
 
     /// A slot whose commands are children of a [guard](crate::guard), which is the subreaper of their
-    /// descendants. The guard is this program, started again with this argument: the first thing that
-    /// `main` does is to look for it.
+    /// descendants. The guard is this program, started again with this argument: `main` has to check for
+    /// it before anything else.
     ///
     /// ```no_run
     /// const GUARD: &std::ffi::CStr = c"--guard-of-commands";
@@ -131,7 +146,13 @@ impl Reactor {
         Ok(SlotId(self.slots.len() - 1))
     }
 
-    /// The streams of a slot. Assign others for another command.
+    /// Ends a [`turn`](Self::turn) when this can be read: another thread has something for the caller. What
+    /// is read from it is lost; an `eventfd` or a pipe, both non-blocking, will do.
+    pub fn wake_on(&mut self, waker: OwnedFd) {
+        self.waker = Some(waker);
+    }
+
+    /// The streams of a slot. Assign new ones for another command.
     pub fn streams(&mut self, slot: SlotId) -> &mut Streams {
         &mut self.slots[slot.0].streams
     }
@@ -145,9 +166,19 @@ impl Reactor {
         self.interrupt.map(|interrupt| interrupt.received.signal)
     }
 
-    /// Whether that was a key on the terminal.
+    /// Whether that was sent by a key on the terminal.
     pub fn interrupted_by_key(&self) -> bool {
         self.interrupt.is_some_and(|interrupt| interrupt.received.from == Sender::Terminal)
+    }
+
+    /// Whether commands have got that signal by now: see [`Options::drain`].
+    pub fn has_forwarded_interrupt(&self) -> bool {
+        self.interrupt.is_some_and(|interrupt| interrupt.is_forwarded())
+    }
+
+    /// Whether the last command of a guarded slot has left anything running.
+    pub fn has_left_children(&self, slot: SlotId) -> bool {
+        self.slots[slot.0].guard.as_ref().is_some_and(Guard::has_children)
     }
 
     /// The CPU time of all commands of a slot that have ended, and of their descendants.
@@ -156,8 +187,8 @@ impl Reactor {
         guard.map_or_else(Times::of_children, Guard::times)
     }
 
-    /// Prepares for something else to be run, now that a run is over: an earlier interrupt no longer
-    /// counts, a timeout sends SIGTERM, and what commands have left running may go on.
+    /// Prepares for another command after a run: forgets an interrupt, goes back to SIGTERM for
+    /// timeouts, and lets what commands have left running go on.
     pub fn reset(&mut self) {
         self.reap(false);
         self.interrupt = None;
@@ -168,15 +199,14 @@ impl Reactor {
         }
     }
 
-    /// What the command of a slot has left running may go on running, also when this process has
-    /// ended.
+    /// Lets what the command of a slot has left running go on, also after this process has ended.
     pub fn disown(&mut self, slot: SlotId) {
         self.slots[slot.0].guard.iter_mut().for_each(Guard::disown);
     }
 
-    /// Starts a command; [`started`](Self::started) tells what became of it.
+    /// Starts a command; [`started`](Self::started) has the result.
     ///
-    /// A guard that has been [told](Self::disown) to leave a daemon alone is replaced first.
+    /// A guard that has been [disowned](Self::disown) together with a daemon is replaced first.
     pub fn start(
         &mut self,
         slot: SlotId,
@@ -199,18 +229,18 @@ impl Reactor {
         }
     }
 
-    /// The process of the command that was started last, or why there is none: once. A guard takes a
-    /// while to answer.
+    /// The PID of the command that was started last, or why it could not be started. Returned once; a
+    /// guard takes a while to answer.
     pub fn started(&mut self, slot: SlotId) -> Option<Result<Pid, Errno>> {
         self.slots[slot.0].started.take()
     }
 
-    /// The command that was started last in this slot is ended at this time, if it still runs.
+    /// When to end the command that was started last in this slot, if it still runs.
     pub fn time_out_at(&mut self, slot: SlotId, at: Option<Time>) {
         self.slots[slot.0].timeout_at = at;
     }
 
-    /// How the command of a slot ended, once it has, and what it wrote has been read.
+    /// How the command of a slot ended, once it has ended and its output has been read.
     pub fn exit(&mut self, slot: SlotId) -> Option<Exit> {
         let slot = &mut self.slots[slot.0];
         match std::mem::replace(&mut slot.phase, Phase::Idle) {
@@ -222,13 +252,13 @@ impl Reactor {
         }
     }
 
-    /// Begins to end what the command of a slot left behind.
+    /// Begins to end the descendants that the command of a slot left behind.
     pub fn begin_sweep(&mut self, slot: SlotId) {
         let now = self.now();
         self.slots[slot.0].begin_sweep(&now);
     }
 
-    /// Whether anything is left of what was swept, once that is over.
+    /// Whether any descendant survived, once the sweep is over.
     pub fn swept(&mut self, slot: SlotId) -> Option<bool> {
         let slot = &mut self.slots[slot.0];
         let Phase::Sweeping(sweeping) = slot.phase else { return None };
@@ -238,16 +268,18 @@ impl Reactor {
         })
     }
 
-    /// Waits once, until something has happened in a slot or to this process, at most until this
-    /// time; not at all where [`exit`](Self::exit) or [`swept`](Self::swept) has something to tell.
+    /// Waits once: until something has happened in a slot or to this process, or until this time.
+    /// Returns at once where [`exit`](Self::exit) or [`swept`](Self::swept) has a result.
     pub fn turn(&mut self, until: Option<Time>, observer: &mut dyn Observer) {
         let wake = self.advance();
-        if !self.slots.iter().any(Slot::is_over) {
+        // A start that failed at once wakes nobody.
+        let has_failed = |slot: &Slot| matches!(slot.started, Some(Err(_)));
+        if !self.slots.iter().any(|slot| slot.is_over() || has_failed(slot)) {
             self.wait(earlier(wake, until), observer);
         }
     }
 
-    /// Waits until the command that was started in a slot is gone and what it wrote has been read.
+    /// Waits until the command that was started in a slot has ended and its output has been read.
     ///
     /// # Errors
     /// Why the command could not be started.
@@ -265,7 +297,7 @@ impl Reactor {
         }
     }
 
-    /// Ends what the command of a slot left behind. Whether any of it is left all the same.
+    /// Ends the descendants that the command of a slot left behind. Returns whether any survived.
     pub fn sweep(&mut self, slot: SlotId, observer: &mut dyn Observer) -> bool {
         self.begin_sweep(slot);
         loop {
@@ -276,8 +308,8 @@ impl Reactor {
         }
     }
 
-    /// Writes the output that was held in a slot, and waits until that is done, or until it is too
-    /// late: some time after `deadline`, or after a signal that asks this process to end.
+    /// Writes the held output of a slot. Gives up some time after `deadline`, or after a signal that
+    /// asks this process to end.
     pub fn publish(&mut self, slot: SlotId, deadline: Option<Time>, observer: &mut dyn Observer) {
         let now = self.now();
         self.slots[slot.0].begin_publish(deadline, &now);
@@ -294,64 +326,80 @@ impl Reactor {
         Now { time: self.clock.now(), options: self.options, interrupt: self.interrupt }
     }
 
-    /// Does in every slot what is due by now. When something is due next.
+    /// Does in every slot what is due by now. Returns when something is due next.
     fn advance(&mut self) -> Option<Time> {
         let now = self.now();
         if self.slots.iter().any(|slot| slot.counts_children(now.time)) {
             self.reap(true);
         }
         let dues = self.slots.iter_mut().map(|slot| slot.advance(&now));
-        dues.fold(None, earlier)
+        let due = dues.fold(None, earlier);
+        earlier(due, self.forward_when_drained(now.time))
     }
 
-    /// One wait for whatever comes first.
+    /// One `poll(2)` over signals, guards and streams.
     fn wait(&mut self, until: Option<Time>, observer: &mut dyn Observer) {
         enum Ready {
+            Waker,
             Guard(usize),
             Stream(usize, usize),
         }
         let mut ready = Vec::new();
         let signalled = {
             let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
-            let mut purposes = Vec::with_capacity(PLACES);
+            let mut sources = Vec::with_capacity(STREAMS);
+            if let Some(waker) = &self.waker {
+                fds.push(PollFd::new(waker, PollFlags::IN));
+                sources.push(Ready::Waker);
+            }
             for (at, slot) in self.slots.iter().enumerate() {
                 if let Some(socket) = slot.guard.as_ref().and_then(Guard::socket) {
                     fds.push(PollFd::from_borrowed_fd(socket, PollFlags::IN));
-                    purposes.push(Ready::Guard(at));
+                    sources.push(Ready::Guard(at));
                 }
                 if matches!(slot.phase, Phase::Idle) {
                     continue;
                 }
-                for (place, want) in slot.streams.wants().into_iter().enumerate() {
-                    if let Some((fd, flags)) = want {
+                for (stream, interest) in slot.streams.interests().into_iter().enumerate() {
+                    if let Some((fd, flags)) = interest {
                         fds.push(PollFd::from_borrowed_fd(fd, flags));
-                        purposes.push(Ready::Stream(at, place));
+                        sources.push(Ready::Stream(at, stream));
                     }
                 }
             }
             let timeout = until.map(|until| timespec(until.since(self.clock.now())));
-            // EINTR is a signal that came in between; the next wait has it.
+            // After EINTR the next wait sees the signal.
             let _ = poll(&mut fds, timeout.as_ref());
-            for (fd, purpose) in fds[1..].iter().zip(purposes) {
+            for (fd, source) in fds[1..].iter().zip(sources) {
                 if !fd.revents().is_empty() {
-                    ready.push(purpose);
+                    ready.push(source);
                 }
             }
             !fds[0].revents().is_empty()
         };
-        for purpose in ready {
-            match purpose {
-                Ready::Guard(at) => self.hear_guard(at, true),
-                Ready::Stream(at, place) => self.slots[at].streams.step(place),
+        for source in ready {
+            match source {
+                Ready::Waker => self.clear_waker(),
+                Ready::Guard(at) => self.read_guard(at, true),
+                Ready::Stream(at, stream) => self.slots[at].streams.step(stream),
             }
         }
         if signalled {
-            self.hear_signals(observer);
+            self.handle_signals(observer);
         }
     }
 
-    /// Waits for every process that has ended, also for orphans that this process has inherited as
-    /// their subreaper; stops with a command that has stopped, if it may.
+    fn clear_waker(&mut self) {
+        let mut bytes = [0; 64];
+        // At EOF nobody is there any more to wake us.
+        let read = self.waker.as_ref().map(|waker| rustix::io::read(waker, &mut bytes));
+        if matches!(read, Some(Ok(0))) {
+            self.waker = None;
+        }
+    }
+
+    /// Reaps every child that has ended, and orphans that this process got as their subreaper. If
+    /// `may_stop`, stops this process where a command has stopped.
     fn reap(&mut self, may_stop: bool) {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
             let pid = Pid::from_raw(pid.as_raw_nonzero().get());
@@ -361,21 +409,22 @@ impl Reactor {
             }
         }
         for at in 0..self.slots.len() {
-            self.hear_guard(at, may_stop);
+            self.read_guard(at, may_stop);
         }
     }
 
-    fn hear_guard(&mut self, at: usize, may_stop: bool) {
+    fn read_guard(&mut self, at: usize, may_stop: bool) {
         let was_starting = matches!(self.slots[at].phase, Phase::Starting);
-        while let Some(status) = self.slots[at].hear_guard(self.own_group) {
+        while let Some(status) = self.slots[at].read_guard(self.own_group) {
             self.changed(at, status, may_stop);
         }
         // An interrupt that came while the command was being started has not reached it yet.
         if let Some(interrupt) = self.interrupt
+            && interrupt.is_forwarded()
             && was_starting
             && self.slots[at].command.is_some()
         {
-            interrupt.pass_on(&mut self.slots[at], self.own_group);
+            interrupt.forward(&mut self.slots[at], self.own_group);
         }
     }
 
@@ -386,15 +435,15 @@ impl Reactor {
             slot.status = Some(status);
             slot.tree.command_ended();
         } else if may_stop && !self.own_group && slot.timeout_at.is_none() {
-            // A command that stops gives the terminal back; so do we. A command with a timeout is not
-            // waited for beyond it, stopped or not.
+            // A command that stops gives the terminal back to the shell; so do we. Not where it has a
+            // timeout, which counts also while it is stopped.
             self.stop();
         }
     }
 }
 
-/// Whether there is a terminal whose keys send signals to our process group. Commands stay in that
-/// group then: they may read from the terminal, and Ctrl-C and Ctrl-Z reach them as ever.
+/// Whether there is a controlling terminal. Commands stay in our process group then, so that they may
+/// read from it and its keys (Ctrl-C, Ctrl-Z) signal them.
 fn has_terminal() -> bool {
     use rustix::fs::{Mode, OFlags, open};
     open("/dev/tty", OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).is_ok()

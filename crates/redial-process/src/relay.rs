@@ -12,8 +12,8 @@ use super::store::Store;
 use super::streams::Sink;
 use super::{CHUNK, terminal};
 
-/// More than a pseudo-terminal buffers. FIONREAD counts the buffer of the line discipline, and not what
-/// is on its way there, so that how much the command left unread is not known exactly.
+/// More than a pseudo-terminal buffers. FIONREAD counts only what the line discipline has buffered, and not
+/// what is on its way there, so the exact number of unread bytes is unknown.
 const TERMINAL_MAX: u64 = 1 << 17;
 
 /// One output stream of one attempt.
@@ -71,8 +71,8 @@ impl Relay {
         }
     }
 
-    /// The descriptor to poll.
-    pub(crate) fn wants(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
+    /// The descriptor to poll, and for what.
+    pub(crate) fn interest(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         match &self.source {
             _ if !self.pending.is_empty() => Some((self.output.as_fd(), PollFlags::OUT)),
             Source::Command(from) => Some((from.as_fd(), PollFlags::IN)),
@@ -93,7 +93,7 @@ impl Relay {
                     self.pending.clear();
                     return;
                 }
-                // EIO: the other end of a pseudo-terminal is closed.
+                // EIO is the EOF of a pseudo-terminal.
                 Err(_) => 0,
                 Ok(length) => length,
             },
@@ -132,7 +132,7 @@ impl Relay {
                         let folder = folder.display();
                         self.end();
                         self.lost = Some(format!(
-                            "{} cannot be held: {error}; {folder} is where it goes",
+                            "{} cannot be held in {folder}: {error}; TMPDIR names another folder",
                             name(self.stream)
                         ));
                     }
@@ -152,11 +152,11 @@ impl Relay {
         }
     }
 
-    /// Our output cannot be written. Our end of the command's stream is closed, so that its next write
-    /// fails too.
+    /// Our output cannot be written. Closes our end of the command's stream, so that its next write fails
+    /// with EPIPE too.
     fn fail(&mut self, error: Errno) {
         self.end();
-        // EPIPE: the reader has had enough, which is not an error.
+        // EPIPE is no error: the reader, such as `head`, has closed its end.
         if error != Errno::PIPE {
             let error = std::io::Error::from(error);
             self.lost = Some(format!("cannot write to {}: {error}", name(self.stream)));
@@ -169,7 +169,7 @@ impl Relay {
         self.pending.clear();
     }
 
-    /// The reader was too slow: what is left is dropped.
+    /// Drops what the reader, who was too slow, has not read.
     pub(crate) fn give_up(&mut self) {
         if !self.is_delivered() {
             self.end();
@@ -208,8 +208,8 @@ impl Relay {
         matches!(self.source, Source::Ended) && self.pending.is_empty()
     }
 
-    /// There is no other attempt: writes what was held, after the stores in `before`. What children of
-    /// the command still write is lost.
+    /// Begins to write what was held, after the stores in `before`. What children of the command still
+    /// write is lost.
     pub(crate) fn publish(&mut self, before: Vec<Store>) {
         let mut stores = VecDeque::from(before);
         stores.extend(self.held.take());

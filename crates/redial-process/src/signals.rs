@@ -12,17 +12,18 @@ pub(crate) use self_pipe::Signals;
 #[cfg(target_os = "linux")]
 pub(crate) use signalfd::Signals;
 
-/// Signals that ask this process to end, and are passed on.
+/// Signals that ask this process to end, and are forwarded.
 const FATAL: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
 
-/// Signals of timers, resource limits and watchdogs, which end this process too. The command gets SIGTERM.
+/// Signals of timers, resource limits and watchdogs, which end this process too. The command gets
+/// SIGTERM for them.
 const ALARMS: &[Signal] = &[
     Signal::SIGALRM,
     Signal::SIGVTALRM,
     Signal::SIGPROF,
     Signal::SIGXCPU,
     Signal::SIGIO,
-    // systemd's watchdog sends it. abort() unblocks it first.
+    // systemd's watchdog sends it. Blocking it does no harm: abort() unblocks it first.
     Signal::SIGABRT,
     #[cfg(target_os = "linux")]
     Signal::SIGPWR,
@@ -30,7 +31,7 @@ const ALARMS: &[Signal] = &[
     Signal::SIGSTKFLT,
 ];
 
-/// The other signals whose default action is not taken.
+/// The other signals that are handled here.
 const OTHERS: [Signal; 6] = [
     Signal::SIGUSR1,
     Signal::SIGUSR2,
@@ -53,7 +54,7 @@ pub enum Sender {
     Process,
 }
 
-/// A signal that came, and from where.
+/// A signal, and who sent it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
     pub(crate) signal: Signal,
@@ -61,8 +62,8 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// Whether a key on the terminal sent it. That a terminal is closed, only the leader of its
-    /// session hears.
+    /// Whether a key on the terminal sent it, and so to the whole foreground process group. SIGHUP of a
+    /// closed terminal goes to the session leader alone.
     pub(crate) fn is_key(&self) -> bool {
         self.from == Sender::Terminal && self.signal != Signal::SIGHUP
     }
@@ -72,7 +73,7 @@ impl Received {
         FATAL.contains(&self.signal) || self.is_alarm()
     }
 
-    /// Whether it says nothing to the command.
+    /// Whether it is a timer's, a limit's or a watchdog's of this process.
     pub(crate) fn is_alarm(&self) -> bool {
         ALARMS.contains(&self.signal)
     }
@@ -84,9 +85,9 @@ pub fn short_name(signal: Signal) -> &'static str {
     name.strip_prefix("SIG").unwrap_or(name)
 }
 
-/// The signal that a name such as `INT`, `SIGINT` or `int` or a number means, if it is one to end a
-/// command with: not one that stops it, nor one that programs ignore unless they say otherwise.
-pub fn to_end_with(text: &str) -> Result<Signal, String> {
+/// The signal with this name (`INT`, `SIGINT`, `int`) or number, if it terminates a command: its default
+/// action is neither to stop the process nor to be ignored.
+pub fn terminating(text: &str) -> Result<Signal, String> {
     let ends = |signal: &Signal| {
         use Signal::{SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
         let stops = [SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU];
@@ -108,10 +109,11 @@ pub fn to_end_with(text: &str) -> Result<Signal, String> {
     })
 }
 
-/// A process that ignores SIGCHLD, which it may have inherited, cannot wait for its children.
+/// Restores the default action of SIGCHLD. A process that ignores it, which is inherited, cannot wait for
+/// its children.
 #[expect(unsafe_code, reason = "the standard library has no way to set a signal's default")]
-fn hear_of_children() {
-    // SAFETY: the default is no handler, so there is no code that could run at a wrong moment.
+fn restore_sigchld() {
+    // SAFETY: SIG_DFL installs no handler, so no code can run at a wrong moment.
     let _ = unsafe { signal(Signal::SIGCHLD, SigHandler::SigDfl) };
 }
 
@@ -136,10 +138,10 @@ mod tests {
     #[test]
     fn a_signal_has_a_name_with_or_without_sig_and_a_number() {
         for text in ["INT", "int", "SIGINT", "SigInt", "2"] {
-            assert_eq!(to_end_with(text), Ok(Signal::SIGINT), "{text}");
+            assert_eq!(terminating(text), Ok(Signal::SIGINT), "{text}");
         }
-        assert_eq!(to_end_with("KILL"), Ok(Signal::SIGKILL));
-        assert_eq!(to_end_with("USR1"), Ok(Signal::SIGUSR1));
+        assert_eq!(terminating("KILL"), Ok(Signal::SIGKILL));
+        assert_eq!(terminating("USR1"), Ok(Signal::SIGUSR1));
     }
 
     #[test]
@@ -156,14 +158,14 @@ mod tests {
             ("CONT", "CONT does not end a command"),
             ("winch", "WINCH does not end a command"),
         ] {
-            let refused = to_end_with(text).unwrap_err();
+            let refused = terminating(text).unwrap_err();
             let (said, good) = refused.split_once("; use one of ").unwrap();
             assert_eq!(said, what);
             let good: Vec<_> = good.split(", ").collect();
             assert!(
                 ["HUP", "INT", "QUIT", "USR1", "TERM", "KILL"].iter().all(|one| good.contains(one))
             );
-            assert!(good.iter().all(|one| to_end_with(one).is_ok()), "{good:?}");
+            assert!(good.iter().all(|one| terminating(one).is_ok()), "{good:?}");
         }
     }
 }

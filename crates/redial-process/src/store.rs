@@ -40,7 +40,7 @@ impl Store {
         Ok(())
     }
 
-    /// What is there from `position` on, as far as the buffer holds it.
+    /// Reads from `position` on into the buffer. Returns how many bytes, 0 at the end.
     pub fn read_at(&self, position: u64, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(file) = &self.file {
             return file.read_at(buffer, position);

@@ -15,7 +15,7 @@ use crate::command::Stdio;
 /// Where an output stream of a command goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sink {
-    /// To the same stream of this process: the command has it as it is, unless a rule watches it.
+    /// To the same stream of this process, which the command inherits unless a rule watches it.
     #[default]
     Pass,
     /// To the same stream of this process, once no other attempt follows.
@@ -43,7 +43,7 @@ pub struct Streams {
     outputs: [Option<Relay>; 2],
     /// The standard error of the last attempt, where that is held.
     held_errors: Option<Store>,
-    /// That of the attempts before.
+    /// The standard error of the attempts before it.
     backlog: Backlog,
     /// What is written before the standard error of the last attempt.
     recalled: Vec<Store>,
@@ -51,8 +51,8 @@ pub struct Streams {
     pub watch: Watch,
 }
 
-/// How many descriptors there are to poll at most.
-pub(crate) const PLACES: usize = 3;
+/// How many streams there are to poll.
+pub(crate) const STREAMS: usize = 3;
 
 impl Streams {
     /// The streams of a command that these rules judge. With `only_once` no input is kept for a second
@@ -68,7 +68,7 @@ impl Streams {
         }
     }
 
-    /// The ends of the next attempt's streams, for [`Reactor::start`](crate::Reactor::start).
+    /// The command's ends of the streams of the next attempt, for [`Reactor::start`](crate::Reactor::start).
     ///
     /// # Errors
     /// Where no pipe or pseudo-terminal can be had.
@@ -76,7 +76,7 @@ impl Streams {
         self.watch = rules.watch();
         self.held_errors = None;
         let input = self.input.open(is_last)?;
-        if go_as_one(rules, sinks) {
+        if share_one_pipe(rules, sinks) {
             let (relay, theirs) = Relay::open(Stream::Stderr, sinks.stderr)?;
             self.outputs = [None, Some(relay)];
             return Ok([input, Some(theirs.try_clone()?), Some(theirs)]);
@@ -102,22 +102,22 @@ impl Streams {
         Ok(Some(theirs))
     }
 
-    /// The descriptors to poll.
-    pub(crate) fn wants(&self) -> [Option<(BorrowedFd<'_>, PollFlags)>; PLACES] {
+    /// The descriptor to poll of each stream, and for what.
+    pub(crate) fn interests(&self) -> [Option<(BorrowedFd<'_>, PollFlags)>; STREAMS] {
         let [output, errors] = &self.outputs;
         [
-            self.input.wants(),
-            output.as_ref().and_then(Relay::wants),
-            errors.as_ref().and_then(Relay::wants),
+            self.input.interest(),
+            output.as_ref().and_then(Relay::interest),
+            errors.as_ref().and_then(Relay::interest),
         ]
     }
 
-    /// The descriptor at this place is ready.
-    pub(crate) fn step(&mut self, place: usize) {
-        match place {
+    /// The descriptor of this stream is ready.
+    pub(crate) fn step(&mut self, stream: usize) {
+        match stream {
             0 => self.input.step(),
             _ => {
-                if let Some(relay) = &mut self.outputs[place - 1] {
+                if let Some(relay) = &mut self.outputs[stream - 1] {
                     relay.step(&mut self.watch);
                 }
             }
@@ -157,13 +157,13 @@ impl Streams {
         self.backlog.keep(before, wrote.as_ref(), after);
     }
 
-    /// Prepares the backlog to be written, and after it what the caller has `said` since. Why some of it
-    /// is lost, if it is.
-    pub fn recall_errors(&mut self, said: &str) -> Option<String> {
+    /// Prepares the backlog to be written, with the lines that the caller has `printed` since after it.
+    /// Returns why some of it is lost, if it is.
+    pub fn recall_errors(&mut self, printed: &str) -> Option<String> {
         let (backlog, lost) = self.backlog.take();
         self.recalled = backlog;
         let mut last = Store::default();
-        let kept = last.append(said.as_bytes());
+        let kept = last.append(printed.as_bytes());
         self.recalled.push(last);
         self.recalled.extend(self.held_errors.take());
         self.recalled.retain(|store| store.length() > 0);
@@ -173,7 +173,7 @@ impl Streams {
         lost.or_else(|| kept.err().map(|error| error.to_string()))
     }
 
-    /// No attempt follows: writes what was held.
+    /// Begins to write what was held, because no attempt follows.
     pub(crate) fn publish(&mut self) {
         let [output, errors] = &mut self.outputs;
         if let Some(output) = output {
@@ -184,7 +184,7 @@ impl Streams {
         }
     }
 
-    /// Closes our ends, also where a child of the command still has the other one.
+    /// Closes our ends, also where a child of the command still has the other end open.
     pub fn close(&mut self) {
         self.input.close();
         let [_, errors] = std::mem::take(&mut self.outputs);
@@ -195,7 +195,7 @@ impl Streams {
         self.outputs.iter().flatten().for_each(Relay::resize);
     }
 
-    /// What the reader has not taken by now is lost.
+    /// Drops what the reader has not read by now.
     pub(crate) fn give_up(&mut self) {
         self.relays().for_each(Relay::give_up);
     }
@@ -211,14 +211,14 @@ impl Streams {
 }
 
 /// Whether the command gets one pipe, or one pseudo-terminal, for both output streams. Where both go to
-/// one file, as with `2>&1`, two pipes would lose the order of what it writes. It counts as standard
-/// error then.
-fn go_as_one(rules: &Rules, sinks: Sinks) -> bool {
+/// one file, as with `2>&1`, two pipes would lose the order of what it writes. All of it counts as
+/// standard error then.
+fn share_one_pipe(rules: &Rules, sinks: Sinks) -> bool {
     let are_treated_alike = match (sinks.stdout, sinks.stderr) {
         (Sink::Pass, Sink::Pass) => rules.watches(Stream::Stdout) && rules.watches(Stream::Stderr),
         // The backlog is of standard error alone.
         (Sink::Hold, Sink::Hold) => !sinks.backlog,
         _ => false,
     };
-    are_treated_alike && !rules.tell_streams_apart() && output::is_one_file()
+    are_treated_alike && !rules.distinguish_streams() && output::is_one_file()
 }

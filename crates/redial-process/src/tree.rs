@@ -21,13 +21,14 @@ pub(crate) struct Tree {
     group: Option<Pid>,
     /// The command itself.
     root: Option<Pid>,
-    /// Who was asked to end, and which program it ran then. Nobody is asked twice, because many programs
-    /// quit at once on the second SIGTERM; but a shell's fork that has called `exec` since is asked again.
+    /// Who has got the signal to end, and which program it ran then. Nobody gets it twice, because many
+    /// programs quit at once on the second SIGTERM; but a fork of a shell that has called `exec` since
+    /// gets it again.
     asked: Vec<(Pid, Option<PathBuf>)>,
 }
 
 impl Tree {
-    /// That of the commands of this process, which becomes their subreaper.
+    /// The tree of the commands of this process, which becomes their subreaper.
     pub(crate) fn of_this_process() -> Self {
         #[cfg(target_os = "linux")]
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
@@ -38,7 +39,7 @@ impl Tree {
         tree
     }
 
-    /// That of the commands of another process, which is their subreaper.
+    /// The tree of the commands of another process, which is their subreaper.
     pub(crate) fn below(parent: Pid) -> Self {
         Self { parent, foreign: Vec::new(), group: None, root: None, asked: Vec::new() }
     }
@@ -50,7 +51,7 @@ impl Tree {
         }
     }
 
-    /// Whatever runs by now may go on running.
+    /// Lets whatever runs by now go on.
     pub(crate) fn disown(&mut self) {
         self.foreign = children(self.parent);
     }
@@ -62,7 +63,7 @@ impl Tree {
         self.asked.clear();
     }
 
-    /// The command itself has been waited for, so that its PID may be reused.
+    /// The command itself has been reaped, so that its PID may be reused.
     pub(crate) fn command_ended(&mut self) {
         self.root = None;
     }
@@ -75,8 +76,8 @@ impl Tree {
         has_children() && (self.foreign.is_empty() || !self.processes().is_empty())
     }
 
-    /// Kills the command and all that is still below it, when the guard that was their parent is gone.
-    /// Stopped first, they cannot start others meanwhile.
+    /// Kills the command and its descendants when the guard that was their parent is gone. SIGSTOP comes
+    /// first, so that they cannot fork in the meantime.
     pub(crate) fn kill_command(&self) {
         let is_reused = |root: &Pid| self.group.is_some() && self.is_in_other_group(*root);
         let Some(root) = self.root.filter(|root| !is_reused(root)) else { return };
@@ -93,7 +94,7 @@ impl Tree {
         stopped.into_iter().for_each(|member| send(member, Signal::SIGKILL));
     }
 
-    /// A guard that somebody has stopped could not tell what becomes of its commands.
+    /// A stopped guard could not report the end of its commands.
     fn continue_guard(&self) {
         if self.parent != Pid::this() {
             send(self.parent, Signal::SIGCONT);
@@ -108,7 +109,7 @@ impl Tree {
 
     /// All of them, as they are now.
     pub(crate) fn processes(&self) -> Vec<Pid> {
-        self.members(Below::All)
+        self.members(|_| true)
     }
 
     /// Sends a signal to these, which [`processes`](Self::processes) has found.
@@ -119,15 +120,16 @@ impl Tree {
         }
     }
 
-    /// Sends a signal to the process group of the command alone, as a terminal or `timeout` would. Who has
-    /// made another group, such as a shell, passes it on.
+    /// Sends a signal to the process group of the command alone, as a terminal or `timeout` would. A
+    /// process that has made another group, such as a shell, forwards it.
     pub(crate) fn signal_group(&self, signal: Signal) {
         self.continue_guard();
         if self.group.is_some() {
             return self.signal_without_proc(signal);
         }
-        // Without a group of its own the command is in ours, where the caller is too.
-        match self.members(Below::NotOfOtherRedials) {
+        // Without a group of its own the command is in ours, together with our caller.
+        // Another redial looks after its own descendants.
+        match self.members(|parent| !is_redial(parent)) {
             members if members.is_empty() => self.signal_without_proc(signal),
             members => {
                 let inside = members.into_iter().filter(|member| !self.is_in_other_group(*member));
@@ -136,7 +138,7 @@ impl Tree {
         }
     }
 
-    /// Asks the group of the command to end, by this signal.
+    /// Asks the process group of the command to end, by this signal.
     pub(crate) fn ask_group(&mut self, signal: Signal) {
         let members = self.processes();
         let inside = members.into_iter().filter(|member| !self.is_in_other_group(*member));
@@ -146,7 +148,7 @@ impl Tree {
         self.signal_group(Signal::SIGCONT);
     }
 
-    /// Asks those to end that have not been asked.
+    /// Asks the processes to end that have not been asked yet.
     pub(crate) fn ask_others(&mut self, signal: Signal) {
         let members = self.processes();
         if members.is_empty() && self.asked.is_empty() {
@@ -171,7 +173,7 @@ impl Tree {
             .for_each(|member| send(member, signal));
     }
 
-    /// Where `/proc` does not tell who there is.
+    /// Where `/proc` is not there to tell the descendants.
     fn signal_without_proc(&self, signal: Signal) {
         match (self.group, self.root) {
             (Some(group), _) => drop(killpg(group, signal)),
@@ -185,18 +187,18 @@ impl Tree {
         getpgid(Some(member)).is_ok_and(|now| now != group)
     }
 
-    /// From the parent down, as far as `/proc` tells.
-    fn members(&self, below: Below) -> Vec<Pid> {
+    /// The descendants of the parent, by `/proc`, without those of one that does not `count`.
+    fn members(&self, counts: impl Fn(Pid) -> bool) -> Vec<Pid> {
         if !is_proc_ours() {
             return Vec::new();
         }
         let mut members = children(self.parent);
         members.retain(|child| !self.foreign.contains(child));
-        descendants(members, |parent| below == Below::All || !is_redial(parent))
+        descendants(members, counts)
     }
 }
 
-/// These processes and all below them, without those below one that does not `count`.
+/// These processes and their descendants, without the descendants of one that does not `count`.
 fn descendants(mut members: Vec<Pid>, counts: impl Fn(Pid) -> bool) -> Vec<Pid> {
     let mut at = 0;
     while let Some(parent) = members.get(at).copied() {
@@ -211,15 +213,7 @@ fn descendants(mut members: Vec<Pid>, counts: impl Fn(Pid) -> bool) -> Vec<Pid> 
     members
 }
 
-/// Whose children to look for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Below {
-    All,
-    /// Not those of another redial, which looks after them itself.
-    NotOfOtherRedials,
-}
-
-/// ESRCH and EPERM do not matter: a process is gone, or belongs to another user.
+/// Ignores ESRCH and EPERM: the process is gone, or belongs to another user.
 fn send(member: Pid, signal: Signal) {
     let _ = kill(member, signal);
 }
@@ -257,7 +251,7 @@ fn children(parent: Pid) -> Vec<Pid> {
             Ok(list) => {
                 all.extend(list.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
             }
-            // The thread is gone, or this kernel keeps no such list.
+            // The kernel was built without CONFIG_PROC_CHILDREN.
             Err(_) if thread.path().exists() => return children_by_parent(parent),
             Err(_) => {}
         }
@@ -265,14 +259,14 @@ fn children(parent: Pid) -> Vec<Pid> {
     all.into_iter().map(Pid::from_raw).collect()
 }
 
-/// From the list of all processes of the machine.
+/// By the parent of every process in `/proc`.
 #[cfg(target_os = "linux")]
 fn children_by_parent(parent: Pid) -> Vec<Pid> {
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
     let numbers = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let is_child = |pid: &i32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name before it is in brackets, and may contain brackets.
+        // The field before it is the name in parentheses, which may contain parentheses.
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         after_name.split_whitespace().nth(1) == Some(&parent.to_string())
     };

@@ -8,7 +8,7 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::ffi::CStr;
+    use std::ffi::{CStr, OsString};
     use std::fs;
     use std::io::Write;
     use std::path::Path;
@@ -29,7 +29,7 @@ mod linux {
     type Test = (&'static str, fn(&Path));
 
     /// Each runs in a process of its own, because there is one reactor in a process.
-    const TESTS: [Test; 10] = [
+    const TESTS: [Test; 11] = [
         ("eight_commands_run_at_once_and_each_has_its_own_output", eight_at_once),
         ("what_one_command_started_is_ended_and_nothing_of_another", only_its_own),
         ("a_command_that_is_cut_does_not_disturb_the_others", one_is_cut),
@@ -40,6 +40,7 @@ mod linux {
         ("a_daemon_that_is_disowned_outlives_the_guard_and_the_slot_gets_another", disowned),
         ("a_guard_that_was_killed_is_replaced", a_killed_guard),
         ("three_attempt_loops_run_at_once_and_each_follows_its_policy", three_loops),
+        ("output_that_the_caller_keeps_needs_no_reader_of_ours", kept_with_stdout_closed),
     ];
 
     pub(super) fn main() {
@@ -297,22 +298,12 @@ mod linux {
         assert_eq!(slots.output(ids[0]), "again\n");
     }
 
-    fn three_loops(folder: &Path) {
-        let (Slots { mut reactor, .. }, ids) = Slots::new(3, Options::default());
-        // Each succeeds at another attempt, and the last one never does. The first attempts wait for
-        // each other.
-        let script = "echo $REDIAL_ATTEMPT/$REDIAL_ATTEMPTS >> $FOLDER/$NAME.log
-            until [ $(ls $FOLDER/*.log | wc -l) = 3 ]; do sleep .01; done
-            test $REDIAL_ATTEMPT = $SUCCEEDS_AT";
-        let task = |name: &str, succeeds_at: &str| Task {
+    fn task(script: &str, variables: Vec<(&'static str, OsString)>, sinks: Sinks) -> Task {
+        Task {
             command: Command::new(&["sh".into(), "-c".into(), script.into()], &[]),
-            variables: vec![
-                ("FOLDER", folder.into()),
-                ("NAME", name.into()),
-                ("SUCCEEDS_AT", succeeds_at.into()),
-            ],
+            variables,
             stdin: Stdin::Null,
-            sinks: Sinks::default(),
+            sinks,
             policy: Backoff::constant(Duration::from_millis(1)).attempts(3),
             limits: Limits::new(),
             timeout: None,
@@ -320,6 +311,23 @@ mod linux {
             seed: 0,
             is_poll: false,
             measures_times: false,
+        }
+    }
+
+    fn three_loops(folder: &Path) {
+        let (Slots { mut reactor, .. }, ids) = Slots::new(3, Options::default());
+        // Each succeeds at another attempt, and the last one never does. The first attempts wait for
+        // each other.
+        let script = "echo $REDIAL_ATTEMPT/$REDIAL_ATTEMPTS >> $FOLDER/$NAME.log
+            until [ $(ls $FOLDER/*.log | wc -l) = 3 ]; do sleep .01; done
+            test $REDIAL_ATTEMPT = $SUCCEEDS_AT";
+        let task = |name: &str, succeeds_at: &str| {
+            let variables = vec![
+                ("FOLDER", folder.into()),
+                ("NAME", name.into()),
+                ("SUCCEEDS_AT", succeeds_at.into()),
+            ];
+            task(script, variables, Sinks::default())
         };
         let tasks = [task("a", "1"), task("b", "2"), task("c", "never")];
         let mut loops: Vec<_> = (tasks.iter().zip(&ids))
@@ -343,6 +351,19 @@ mod linux {
         assert_eq!(ends, [Some("success"), Some("success"), Some("attempts-spent")]);
         for (name, log) in [("a", "1/3\n"), ("b", "1/3\n2/3\n"), ("c", "1/3\n2/3\n3/3\n")] {
             assert_eq!(fs::read_to_string(folder.join(format!("{name}.log"))).unwrap(), log);
+        }
+    }
+
+    fn kept_with_stdout_closed(_: &Path) {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        rustix::stdio::dup2_stdout(writer).unwrap();
+        let (Slots { mut reactor, .. }, ids) = Slots::new(1, Options::default());
+        for (sink, reason) in [(Sink::Keep, "attempts-spent"), (Sink::Pass, "output-lost")] {
+            let task = task("exit 1", Vec::new(), Sinks { stdout: sink, ..Sinks::default() });
+            let mut attempts = AttemptLoop::new(&task, &reactor, ids[0], SharedGate::default());
+            let end = attempts.run(&mut reactor, &mut ());
+            assert_eq!(end.reason(), Some(reason), "{sink:?}");
         }
     }
 }

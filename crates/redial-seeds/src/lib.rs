@@ -21,6 +21,62 @@ pub fn each_seed(count: u64, case: impl Fn(SplitMix64)) {
     }
 }
 
+/// The same for cases that lend their dice to others.
+///
+/// # Panics
+///
+/// As the case does, with the seed before its message.
+pub fn each_case(count: u64, case: impl Fn(&mut Dice)) {
+    each_seed(count, |mut dice| case(&mut dice));
+}
+
+/// What a case draws from.
+pub type Dice = SplitMix64;
+
+/// What is drawn from dice, or from anything else that gives words.
+pub trait Draw: Random {
+    /// A number below this one, each as likely as the next, as far as a test can tell.
+    fn below<N: Whole>(&mut self, bound: N) -> N {
+        N::narrowed(self.word() % bound.widened())
+    }
+
+    /// True once in so many times.
+    fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+
+    /// One of these.
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+impl<R: Random + ?Sized> Draw for R {}
+
+/// A kind of whole numbers; a literal without a suffix is an `i32`.
+pub trait Whole {
+    /// As a word.
+    fn widened(self) -> u64;
+    /// From a word that fits.
+    fn narrowed(word: u64) -> Self;
+}
+
+macro_rules! whole {
+    ($($number:ty),*) => {$(
+        impl Whole for $number {
+            fn widened(self) -> u64 {
+                self.try_into().expect("a bound above zero")
+            }
+
+            fn narrowed(word: u64) -> Self {
+                word.try_into().expect("it is below a number of this kind")
+            }
+        }
+    )*};
+}
+
+whole!(i32, u32, u64, usize);
+
 /// The seed that `REDIAL_SEED` asks for.
 ///
 /// # Panics

@@ -24,7 +24,7 @@ use crate::watch::Watch;
 /// nanoseconds.
 ///
 /// ```
-/// use redial_sim::engine::{Bounds, Ended, Engine, Event, Model};
+/// use redial_sim::engine::{Bounds, Completion, Engine, Event, Model};
 ///
 /// /// Every client ticks once a second, three times.
 /// struct Clocks(Vec<u32>);
@@ -41,7 +41,7 @@ use crate::watch::Watch;
 /// let mut clocks = Clocks(vec![0; 5]);
 /// let mut engine = Engine::new(5, Bounds::DEFAULT)?;
 /// let run = engine.run(&mut clocks, |_| 0, |_, _, _| {});
-/// assert_eq!((run.ended, run.events), (Ended::Quiet, 15));
+/// assert_eq!((run.ended, run.events), (Completion::Quiet, 15));
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
 pub trait Model {
@@ -102,12 +102,12 @@ impl Default for Bounds {
 /// How a run ended.
 ///
 /// ```
-/// use redial_sim::engine::Ended;
-/// assert!(Ended::Quiet.is_complete());
-/// assert!(!Ended::Events.is_complete());
+/// use redial_sim::engine::Completion;
+/// assert!(Completion::Quiet.is_complete());
+/// assert!(!Completion::Events.is_complete());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ended {
+pub enum Completion {
     /// Every client is done, or all the time that was to be looked at is over.
     Quiet,
     /// The bound on events was reached, and events were pending.
@@ -120,11 +120,11 @@ pub enum Ended {
     Stopped,
 }
 
-impl Ended {
+impl Completion {
     /// Whether what was counted is all there was to count.
     ///
     /// ```
-    /// assert!(!redial_sim::engine::Ended::Time.is_complete());
+    /// assert!(!redial_sim::engine::Completion::Time.is_complete());
     /// ```
     pub const fn is_complete(self) -> bool {
         matches!(self, Self::Quiet)
@@ -149,7 +149,7 @@ impl Ended {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EngineRun {
     /// How it ended.
-    pub ended: Ended,
+    pub ended: Completion,
     /// How many events happened.
     pub events: u64,
     /// When the last of them did.
@@ -204,7 +204,7 @@ impl Engine {
     ///
     /// ```
     /// use redial_sim::Watch;
-    /// use redial_sim::engine::{Bounds, Ended, Engine, Event, Model};
+    /// use redial_sim::engine::{Bounds, Completion, Engine, Event, Model};
     ///
     /// struct Forever;
     /// impl Model for Forever {
@@ -216,7 +216,7 @@ impl Engine {
     ///
     /// let mut engine = Engine::new(3, Bounds::DEFAULT)?.watch(&WATCH);
     /// WATCH.stop();
-    /// assert_eq!(engine.run(&mut Forever, |_| 0, |_, _, _| {}).ended, Ended::Stopped);
+    /// assert_eq!(engine.run(&mut Forever, |_| 0, |_, _, _| {}).ended, Completion::Stopped);
     /// # Ok::<(), redial_sim::Invalid>(())
     /// ```
     #[must_use]
@@ -243,7 +243,7 @@ impl Engine {
                 let is_stopped = self.watch.is_some_and(Watch::is_stopped);
                 if is_stopped || events == self.bounds.events {
                     PeekMut::pop(top);
-                    let ended = if is_stopped { Ended::Stopped } else { Ended::Events };
+                    let ended = if is_stopped { Completion::Stopped } else { Completion::Events };
                     return EngineRun { ended, events, last_tick };
                 }
                 look_at = self.bounds.events.min(events + UNWATCHED);
@@ -263,7 +263,7 @@ impl Engine {
                 }
             }
         }
-        let ended = if beyond { Ended::Time } else { Ended::Quiet };
+        let ended = if beyond { Completion::Time } else { Completion::Quiet };
         EngineRun { ended, events, last_tick }
     }
 

@@ -3,7 +3,7 @@
 use redial_core::SplitMix64;
 
 use crate::chance::trial_seed;
-use crate::engine::{Bounds, Ended};
+use crate::engine::{Bounds, Completion};
 use crate::invalid::Invalid;
 use crate::scenario::Trial;
 use crate::trials;
@@ -104,7 +104,7 @@ impl Experiment {
                 return None;
             }
             let result = trial(workspace, index);
-            (result.trace().ended != Ended::Stopped).then(|| {
+            (result.trace().ended != Completion::Stopped).then(|| {
                 self.watch.count_trial();
                 result
             })
@@ -183,7 +183,7 @@ macro_rules! experiment_settings {
         /// # use core::time::Duration; use redial_core::Policy; use redial_sim::*;
         /// let few = engine::Bounds { events: 2, ..engine::Bounds::DEFAULT };
         #[doc = concat!("let run = ", $scenario, ".bounds(few).run(&Policy::DEFAULT)?;")]
-        /// assert_eq!(run.results().unwrap_err().bound, engine::Ended::Events);
+        /// assert_eq!(run.results().unwrap_err().bound, engine::Completion::Events);
         /// # Ok::<(), redial_sim::Invalid>(())
         /// ```
         pub const fn bounds(self, bounds: crate::engine::Bounds) -> Self {

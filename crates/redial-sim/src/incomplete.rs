@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::engine::Ended;
+use crate::engine::Completion;
 use crate::scenario::Trial;
 
 /// A run that reached a bound. The mean of trials that were cut short would be wrong, so there is
@@ -12,7 +12,7 @@ use crate::scenario::Trial;
 /// use redial_core::{Policy, policy};
 /// use redial_sim::Contention;
 /// use redial_sim::contention::Latency;
-/// use redial_sim::engine::{Bounds, Ended};
+/// use redial_sim::engine::{Bounds, Completion};
 ///
 /// // In step, two proposals collide for ever.
 /// const FOREVER: Policy = policy!(allow(unbounded), "attempts: unlimited, delay: 1s");
@@ -20,7 +20,7 @@ use crate::scenario::Trial;
 ///     .latency(Latency::millis(10, 0))
 ///     .bounds(Bounds { events: 10_000, ..Bounds::DEFAULT });
 /// let cut = scenario.run(&FOREVER)?.results().unwrap_err();
-/// assert_eq!((cut.bound, cut.trial.unwrap().committed), (Ended::Events, 0));
+/// assert_eq!((cut.bound, cut.trial.unwrap().committed), (Completion::Events, 0));
 /// assert_eq!(
 ///     cut.to_string(),
 ///     "trial 1 of 500 was cut after 10000 events, at 2549.00 s, with 0 of 2 clients done",
@@ -30,7 +30,7 @@ use crate::scenario::Trial;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Incomplete<T> {
     /// The bound that was reached.
-    pub bound: Ended,
+    pub bound: Completion,
     /// The first trial that reached it, counted from 0. Those before it are complete.
     pub index: u32,
     /// How many trials were asked for.
@@ -48,7 +48,7 @@ impl<T: Trial> Incomplete<T> {
 
     pub(crate) fn of(all: &[T], trials: u32) -> Option<Self> {
         Self::is_in(all).then(|| Self {
-            bound: all.last().map_or(Ended::Stopped, |last| last.trace().ended),
+            bound: all.last().map_or(Completion::Stopped, |last| last.trace().ended),
             index: (all.len() as u32).saturating_sub(1),
             trials,
             trial: all.last().cloned(),
@@ -61,10 +61,10 @@ impl<T: Trial> fmt::Display for Incomplete<T> {
         let Self { bound, index, trials, trial } = self;
         write!(f, "trial {} of {trials} was cut ", index + 1)?;
         match bound {
-            Ended::Time => write!(f, "at the bound on time")?,
-            Ended::Clients => write!(f, "at the bound on clients")?,
-            Ended::Stopped => write!(f, "because it was stopped")?,
-            Ended::Events | Ended::Quiet => {
+            Completion::Time => write!(f, "at the bound on time")?,
+            Completion::Clients => write!(f, "at the bound on clients")?,
+            Completion::Stopped => write!(f, "because it was stopped")?,
+            Completion::Events | Completion::Quiet => {
                 write!(
                     f,
                     "after {} events",

@@ -62,7 +62,13 @@ impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.mistake {
             Mistake::OutOfRange { value, least, most } => {
-                write!(f, "{}: {value} is out of range; use {least} to {most}", self.setting)
+                write!(f, "{}: ", self.setting)?;
+                // In full, 1e308 has 309 digits.
+                match value == 0.0 || (1e-9..1e16).contains(&value.abs()) {
+                    true => write!(f, "{value}")?,
+                    false => write!(f, "{value:e}")?,
+                }
+                write!(f, " is out of range; use {least} to {most}")
             }
             Mistake::Refused(invalid) => invalid.fmt(f),
         }
@@ -70,3 +76,19 @@ impl fmt::Display for Invalid {
 }
 
 impl std::error::Error for Invalid {}
+
+#[test]
+fn a_value_that_is_out_of_range_is_written_in_few_digits() {
+    for (value, text) in [
+        (0.0, "0"),
+        (-1.0, "-1"),
+        (12_345_678.5, "12345678.5"),
+        (1e308, "1e308"),
+        (-2.5e-300, "-2.5e-300"),
+        (f64::INFINITY, "inf"),
+    ] {
+        let invalid = Invalid::unless_within("rate", value, 0.5, 2.0).unwrap_err();
+        let expected = format!("rate: {text} is out of range; use 0.5 to 2");
+        assert_eq!(invalid.to_string(), expected);
+    }
+}

@@ -5,7 +5,7 @@ use std::fmt;
 use redial_core::{Policy, Schedule};
 
 use crate::digest::Digest;
-use crate::engine::Ended;
+use crate::engine::Completion;
 use crate::experiment::Experiment;
 use crate::invalid::Invalid;
 use crate::run::Run;
@@ -19,7 +19,7 @@ use crate::run::Run;
 /// ```
 /// use redial_core::{Call, Decision, Policy, Schedule, Time, Verdict, policy};
 /// use redial_sim::chance::unit;
-/// use redial_sim::engine::Ended;
+/// use redial_sim::engine::Completion;
 /// use redial_sim::{Digest, Estimate, Experiment, Invalid, Run, Scenario, Trace, Trial};
 ///
 /// /// One call whose attempts fail as often as a coin shows tails.
@@ -65,7 +65,7 @@ use crate::run::Run;
 ///                 }
 ///                 let mut digest = Digest::new();
 ///                 digest.add(events);
-///                 Tosses(Trace { ended: Ended::Quiet, events, digest })
+///                 Tosses(Trace { ended: Completion::Quiet, events, digest })
 ///             },
 ///         )
 ///     }
@@ -191,17 +191,17 @@ pub(crate) use scenario_items;
 ///
 /// ```
 /// use redial_core::Policy;
-/// use redial_sim::{Contention, engine::Ended};
+/// use redial_sim::{Contention, engine::Completion};
 ///
 /// let run = Contention::occ(1).trials(1).run(&Policy::DEFAULT)?;
 /// let trace = run.trials()[0].trace;
-/// assert_eq!((trace.ended, trace.events), (Ended::Quiet, 1));
+/// assert_eq!((trace.ended, trace.events), (Completion::Quiet, 1));
 /// # Ok::<(), redial_sim::Invalid>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Trace {
     /// How the trial ended.
-    pub ended: Ended,
+    pub ended: Completion,
     /// How many events there were.
     pub events: u64,
     /// One number for all of them, in their order.

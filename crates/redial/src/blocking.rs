@@ -16,16 +16,14 @@
 use core::fmt;
 use core::marker::PhantomData;
 use core::time::Duration;
-use std::time::Instant;
 
 use redial_core::{AsPolicy, Decision, Random, Stop, Time};
 
 use crate::attempt::{Informed, Plain};
-use crate::clock::time_of;
 use crate::guard::{Fails, Open};
 use crate::options::{Bounds, Judge, Options, RetryErrors, Unbounded};
 use crate::outcome::{Answer, Failure, Ledger, Outcome, Told, Value};
-use crate::retry::{Mode, Retried, Retry};
+use crate::retry::{Mode, OneCall, Retried, Retry};
 use crate::testing::switch::is_skipped;
 
 /// Runs `operation` until it succeeds or the policy says that it is over, sleeping in between.
@@ -46,6 +44,7 @@ use crate::testing::switch::is_skipped;
 /// # Errors
 ///
 /// The operation's own last error, unchanged.
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #[inline]
 pub fn retry<P, T, E>(policy: P, operation: impl FnMut() -> Result<T, E>) -> Result<T, E>
 where
@@ -157,12 +156,14 @@ pub struct Blocking<Op, T, E> {
     types: PhantomData<fn() -> (T, E)>,
 }
 
+impl<Op, T, E> OneCall for Blocking<Op, T, E> {}
+
 impl<Op, T, E> Retried for Blocking<Op, T, E> {
     type Value = T;
     type Error = E;
 }
 
-impl<Op, T, E, K: Clock, G> Mode<K, G> for Blocking<Op, T, E> {
+impl<Op, T, E, K, G> Mode<K, G> for Blocking<Op, T, E> {
     type State = ();
 
     const STARTED: bool = false;
@@ -188,6 +189,12 @@ impl<Op, T, E, K: Clock, G> Mode<K, G> for Blocking<Op, T, E> {
 ///     redial::blocking::call(&redial::Policy::DEFAULT, |_| Err("down")).clock(Impatient).run();
 /// assert_eq!(result, Err("down"));
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "this call has no clock",
+    label = "`{Self}` cannot tell the time or put a thread to sleep",
+    note = "on wasm32-unknown-unknown a thread cannot sleep: use `redial::retry` and the feature `wasm`",
+    note = "or name a clock first: `blocking::call(policy, operation).clock(…)`"
+)]
 pub trait Clock {
     /// The time now, on a monotonic clock.
     fn now(&self) -> Time;
@@ -206,7 +213,8 @@ impl<K: Clock> Clock for &K {
     }
 }
 
-/// The clock of the standard library.
+/// The clock of the standard library. `wasm32-unknown-unknown` has none, and no thread there can
+/// sleep: a blocking call is given a [`clock`](Retry::clock), or does not compile.
 ///
 /// ```
 /// use redial::blocking::{Clock, StdClock};
@@ -216,9 +224,10 @@ impl<K: Clock> Clock for &K {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StdClock;
 
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 impl Clock for StdClock {
     fn now(&self) -> Time {
-        time_of(Instant::now())
+        crate::clock::time_of(std::time::Instant::now())
     }
 
     fn sleep(&self, duration: Duration) {
@@ -248,8 +257,6 @@ where
     J: Judge<T, E>,
     B: Bounds,
     G: Fails<E>,
-    K: Clock,
-    R: Random,
 {
     /// Runs a blocking call.
     ///
@@ -262,7 +269,11 @@ where
     ///
     /// The operation's own last error.
     #[inline]
-    pub fn run(self) -> Result<T, G::Error> {
+    pub fn run(self) -> Result<T, G::Error>
+    where
+        K: Clock,
+        R: Random,
+    {
         self.drive::<Value>()
     }
 
@@ -275,14 +286,22 @@ where
     ///     .outcome();
     /// assert_eq!(outcome.reason, Some(Stop::AttemptsSpent));
     /// ```
-    pub fn outcome(self) -> Outcome<T, G::Error> {
+    pub fn outcome(self) -> Outcome<T, G::Error>
+    where
+        K: Clock,
+        R: Random,
+    {
         self.drive::<Told>()
     }
 
     #[inline]
-    fn drive<A: Answer>(self) -> A::Output<T, G::Error> {
+    fn drive<A: Answer>(self) -> A::Output<T, G::Error>
+    where
+        K: Clock,
+        R: Random,
+    {
         let (mode, options) = self.into_parts();
-        if options.is_timed(A::TIMED) {
+        if options.is_timed(A::TIMED || J::KINDS) {
             drive_timed::<A, _, _, _, _, _, _, _, _, _>(mode.operation, options)
         } else {
             drive_from::<A, _, _, _, _, _, _, _, _, _>(mode.operation, options, Time::ZERO)
@@ -333,10 +352,12 @@ where
     /// One attempt: returns from the loop, or goes on after the wait.
     macro_rules! attempt {
         ($options:ident) => {
-            match operation.attempt(Attempt {
-                number: $options.call.failures().saturating_add(1),
-                deadline: $options.deadline(),
-                now: &|| $options.clock.now(),
+            match $options.spans.attempt.scope(|| {
+                operation.attempt(Attempt {
+                    number: $options.call.failures().saturating_add(1),
+                    deadline: $options.deadline(),
+                    now: &|| $options.clock.now(),
+                })
             }) {
                 Ok(value) => {
                     let Some(verdict) = $options.judge.value(&value) else {
@@ -351,24 +372,28 @@ where
                         }
                     }
                 }
-                Err(error) => match $options.decide(K::now, |judge| judge.error(&error)) {
-                    Decision::Wait(delay) => {
-                        $options.retrying::<T, E>(delay, Some(&error), false);
-                        ledger.record($options.call.failures(), Failure::Error(error));
-                        if !is_skipped(delay) {
-                            sleep(&$options, delay);
+                Err(error) => {
+                    $options.attempt_failed::<T, E>(Some(&error), false);
+                    match $options.decide_error::<T, E>(K::now, &error) {
+                        Decision::Wait(delay) => {
+                            $options.retrying::<T, E>(delay, Some(&error), false);
+                            ledger.record($options.call.failures(), Failure::Error(error));
+                            if !is_skipped(delay) {
+                                sleep(&$options, delay);
+                            }
+                        }
+                        Decision::Stop(reason) => {
+                            let (error, reason) = (Err(Failure::Error(error)), Some(reason));
+                            return $options.end::<A, T, E>(&mut ledger, error, reason, K::now);
                         }
                     }
-                    Decision::Stop(reason) => {
-                        let (error, reason) = (Err(Failure::Error(error)), Some(reason));
-                        return $options.end::<A, T, E>(&mut ledger, error, reason, K::now);
-                    }
-                },
+                }
             }
         };
     }
     first.call.start_at(started);
     first.deposit();
+    first.spans.open(first.bounds.name());
     if let Err(cut) = first.admit(K::now) {
         return first.end::<A, T, E>(
             &mut ledger,

@@ -3,25 +3,43 @@
 use core::future::Future;
 use core::task::Poll;
 use core::time::Duration;
-use std::sync::OnceLock;
-use std::time::Instant;
 
 use redial_core::Time;
 
+#[cfg(all(feature = "smol", not(target_family = "wasm")))]
+pub(crate) mod smol;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod thread;
+#[cfg(all(feature = "tokio", not(all(target_family = "wasm", target_os = "unknown"))))]
+pub(crate) mod tokio;
+#[cfg(all(feature = "wasm", target_family = "wasm", target_os = "unknown"))]
+pub(crate) mod wasm;
+
 /// What the async loop knows of time. With the default feature `tokio` every call has a clock
-/// already; for another runtime, implement this and pass it to [`Retry::clock`](crate::Retry::clock).
+/// already; any other is passed to [`Retry::clock`](crate::Retry::clock).
+///
+/// | clock | for | feature |
+/// |---|---|---|
+/// | `TokioClock` | tokio; what a call has unless it is told | `tokio`, on by default |
+/// | `SmolClock` | smol | `smol` |
+/// | `ThreadClock` | any executor, or none: a thread of its own keeps the timers | none |
+/// | `WasmClock` | JavaScript hosts; on `wasm32-unknown-unknown`, what a call has unless it is told | `wasm` |
+/// | [`ManualClock`](crate::testing::ManualClock) | tests | none |
+///
+/// For anything else, implement this. A clock on the timers of a runtime, or of a host, is a few
+/// lines:
 ///
 /// ```
+/// use std::pin::Pin;
 /// use std::sync::OnceLock;
 /// use std::time::{Duration, Instant};
 /// use redial::{Backoff, Clock, Policy, Time};
 ///
-/// /// A clock for smol, async-std, or no runtime at all.
 /// #[derive(Clone, Copy)]
-/// struct SmolClock;
+/// struct MyClock;
 ///
-/// impl Clock for SmolClock {
-///     type Sleep = smol::future::Boxed<()>;
+/// impl Clock for MyClock {
+///     type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 ///
 ///     fn now(&self) -> Time {
 ///         // One origin for the whole program: calls that share a breaker share its time.
@@ -30,27 +48,27 @@ use redial_core::Time;
 ///     }
 ///
 ///     fn sleep(&self, duration: Duration) -> Self::Sleep {
-///         Box::pin(async move { smol::Timer::after(duration).await; })
+///         Box::pin(async move { my_runtime::sleep(duration).await; })
 ///     }
 /// }
+/// # mod my_runtime { pub async fn sleep(duration: std::time::Duration) { smol::Timer::after(duration).await; } }
 ///
 /// const POLICY: Policy = Backoff::constant(Duration::from_millis(1)).attempts(3);
 ///
 /// let mut calls = 0;
-/// let result: Result<u32, &str> = smol::block_on(async {
-///     redial::retry(&POLICY, || {
-///         calls += 1;
-///         std::future::ready(if calls < 3 { Err("flaky") } else { Ok(calls) })
-///     })
-///     .clock(SmolClock)
-///     .await
+/// let call = redial::retry(&POLICY, || {
+///     calls += 1;
+///     std::future::ready(if calls < 3 { Err("flaky") } else { Ok(calls) })
 /// });
-/// assert_eq!(result, Ok(3));
+/// assert_eq!(smol::block_on(call.clock(MyClock)), Ok(3));
 /// ```
 #[diagnostic::on_unimplemented(
     message = "this call has no clock",
     label = "`{Self}` cannot tell the time or sleep",
-    note = "enable the feature `tokio` of redial, or name a clock first: `retry(policy, operation).clock(…)`"
+    note = "tokio: enable the feature `tokio` of redial",
+    note = "smol: enable the feature `smol`, and say `.clock(redial::SmolClock)`",
+    note = "wasm32-unknown-unknown in a JavaScript host: enable the feature `wasm`",
+    note = "any other executor: say `.clock(redial::ThreadClock)`, or give it a clock of your own"
 )]
 pub trait Clock {
     /// What sleeping is made of. Dropping it must cancel the timer.
@@ -67,10 +85,12 @@ pub trait Clock {
 impl<K: Clock> Clock for &K {
     type Sleep = K::Sleep;
 
+    #[inline]
     fn now(&self) -> Time {
         (**self).now()
     }
 
+    #[inline]
     fn sleep(&self, duration: Duration) -> Self::Sleep {
         (**self).sleep(duration)
     }
@@ -79,10 +99,12 @@ impl<K: Clock> Clock for &K {
 impl<K: Clock> Clock for std::sync::Arc<K> {
     type Sleep = K::Sleep;
 
+    #[inline]
     fn now(&self) -> Time {
         (**self).now()
     }
 
+    #[inline]
     fn sleep(&self, duration: Duration) -> Self::Sleep {
         (**self).sleep(duration)
     }
@@ -98,20 +120,25 @@ impl<K: Clock> MaybeClock for K {
     type Sleep = K::Sleep;
 }
 
-/// The clock of a call that was not told of any.
-#[cfg(feature = "tokio")]
-pub type DefaultClock = crate::TokioClock;
+/// The clock of a call that was not told of any: tokio's.
+#[cfg(all(feature = "tokio", not(all(target_family = "wasm", target_os = "unknown"))))]
+pub type DefaultClock = tokio::TokioClock;
+
+/// The clock of a call that was not told of any: the host's.
+#[cfg(all(feature = "wasm", target_family = "wasm", target_os = "unknown"))]
+pub type DefaultClock = wasm::WasmClock;
 
 /// The clock of a call that was not told of any: none. Such a call cannot be awaited.
-#[cfg(not(feature = "tokio"))]
+#[cfg(not(any(
+    all(feature = "tokio", not(all(target_family = "wasm", target_os = "unknown"))),
+    all(feature = "wasm", target_family = "wasm", target_os = "unknown"),
+)))]
 pub type DefaultClock = NoClock;
 
 /// No clock: the call has yet to be given one, by [`Retry::clock`](crate::Retry::clock).
-#[cfg(not(feature = "tokio"))]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoClock;
 
-#[cfg(not(feature = "tokio"))]
 impl MaybeClock for NoClock {
     type Sleep = ();
 }
@@ -121,10 +148,12 @@ impl MaybeClock for NoClock {
 ///
 /// The first instant that anybody reads is two years after the origin, for another runtime's
 /// paused clock may be behind it.
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #[inline]
-pub(crate) fn time_of(instant: Instant) -> Time {
+pub(crate) fn time_of(instant: std::time::Instant) -> Time {
+    use std::sync::OnceLock;
     const FIRST: Time = Time::from_nanos(1 << 56);
-    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+    static ORIGIN: OnceLock<std::time::Instant> = OnceLock::new();
     let origin = *ORIGIN.get_or_init(|| instant);
     match instant.checked_duration_since(origin) {
         Some(ahead) => FIRST.after(ahead),

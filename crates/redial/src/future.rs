@@ -12,9 +12,9 @@ use redial_core::{AsPolicy, Random, Verdict};
 use crate::attempt::{Attempt, AttemptFuture, Informed, Operation, Plain};
 use crate::clock::{Clock, DefaultClock, MaybeClock};
 use crate::guard::{Fails, Guard, Guardable, Guarded};
-use crate::options::{Bounds, Judge, MaybeBreaker, Options};
+use crate::options::{Bounds, Judge, Options};
 use crate::outcome::{Answer, Failure, Forget, Ledger, Told, Value};
-use crate::retry::{Mode, Retried, Retry};
+use crate::retry::{Mode, OneCall, Retried, Retry};
 use crate::testing::switch::is_skipped;
 
 /// Runs `operation` until it succeeds or the policy says that it is over. Awaiting the result runs
@@ -58,7 +58,7 @@ where
 {
     // Written out: a policy by value is large, and each function that it passes through may copy it.
     Retry {
-        mode: Async { operation: Plain(operation), types: PhantomData },
+        mode: Async { operation: Plain(operation), hedging: Single, types: PhantomData },
         options: Options::new(policy, DefaultClock::default()),
         state: State { step: Step::Start, ledger: Forget },
     }
@@ -90,19 +90,26 @@ where
     Op: FnMut(Attempt) -> Fut,
     Fut: Future<Output = Result<T, E>>,
 {
-    let mode = Async { operation: Informed(operation), types: PhantomData };
+    let mode = Async { operation: Informed(operation), hedging: Single, types: PhantomData };
     Retry::of(mode, Options::new(policy, DefaultClock::default()))
 }
 
 /// A call that is awaited: what [`retry`] makes. `Op` is the operation, `Fut` the future of one
-/// attempt.
+/// attempt, and `H` whether others may run beside it.
 #[derive(Debug)]
-pub struct Async<Op, Fut, A = Value> {
-    operation: Op,
-    types: PhantomData<fn() -> (Fut, A)>,
+pub struct Async<Op, Fut, A = Value, H = Single> {
+    pub(crate) operation: Op,
+    pub(crate) hedging: H,
+    pub(crate) types: PhantomData<fn() -> (Fut, A)>,
 }
 
-impl<Op, Fut: AttemptFuture, A> Retried for Async<Op, Fut, A> {
+/// One attempt at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Single;
+
+impl<Op, Fut, A, H> OneCall for Async<Op, Fut, A, H> {}
+
+impl<Op, Fut: AttemptFuture, A, H> Retried for Async<Op, Fut, A, H> {
     type Value = Fut::Value;
     type Error = Fut::Error;
 }
@@ -156,8 +163,9 @@ macro_rules! begin {
         let now = $now;
         let now = || now.unwrap_or_else(|| $options.clock.now());
         let attempt = $options.attempt(Op::ASKS, now);
-        let timer = $options.guard.timer(&$options.clock, || $options.deadline(), now);
-        $step.set(Step::Attempt { attempt: $operation.attempt(attempt), timer });
+        let timer = $options.guard.timer(|| $options.deadline(), now);
+        let attempt = $options.spans.attempt.scope(|| $operation.attempt(attempt));
+        $step.set(Step::Attempt { attempt, timer });
     }};
 }
 
@@ -199,10 +207,12 @@ where
         if !matches!(*step, Step::Start) {
             return self.resume(None, None, context);
         }
-        let now = options.start(A::TIMED, K::now);
+        let now = options.start(A::TIMED || J::KINDS, K::now);
         begin!(step, operation, options, ledger, now);
         let polled = match step.as_mut().project() {
-            StepProjection::Attempt { attempt, .. } => attempt.poll(context),
+            StepProjection::Attempt { attempt, .. } => {
+                options.spans.attempt.scope(|| attempt.poll(context))
+            }
             _ => unreachable!("an attempt has begun"),
         };
         if let Poll::Ready(Ok(value)) = polled {
@@ -244,7 +254,8 @@ where
         loop {
             match step.as_mut().project() {
                 StepProjection::Attempt { attempt, timer } => {
-                    let failure = match polled.take().unwrap_or_else(|| attempt.poll(context)) {
+                    let poll = || options.spans.attempt.scope(|| attempt.poll(context));
+                    let failure = match polled.take().unwrap_or_else(poll) {
                         Poll::Ready(Ok(value)) => {
                             step.set(Step::End);
                             let reason = match judged.take().or_else(|| options.judge.value(&value))
@@ -264,7 +275,7 @@ where
                             return Poll::Ready(end);
                         }
                         Poll::Ready(Err(error)) => Failure::Error(error),
-                        Poll::Pending => match G::poll_cut(timer, context) {
+                        Poll::Pending => match G::poll_cut(timer, &options.clock, context) {
                             Poll::Ready(cut) => Failure::Cut(cut),
                             Poll::Pending => return Poll::Pending,
                         },
@@ -289,11 +300,10 @@ where
     }
 }
 
-impl<Op, Fut, T, E, P, J, B, G, K, R> Retry<Async<Op, Fut>, Options<P, J, B, G, K, R>>
+impl<Op, Fut, H, P, J, B, G, K, R> Retry<Async<Op, Fut, Value, H>, Options<P, J, B, G, K, R>>
 where
-    Fut: Future<Output = Result<T, E>>,
-    G: Guard,
-    K: Clock,
+    Async<Op, Fut, Value, H>: Mode<K, G>,
+    Async<Op, Fut, Told, H>: Mode<K, G>,
 {
     /// Runs the call and tells how it ended: why it stopped, how many attempts it took, how long
     /// it waited, and the errors on the way.
@@ -307,18 +317,16 @@ where
     /// # }
     /// ```
     #[inline]
-    pub fn outcome(self) -> Retry<Async<Op, Fut, Told>, Options<P, J, B, G, K, R>> {
-        let (mode, options) = self.into_parts();
-        Retry::of(Async { operation: mode.operation, types: PhantomData }, options)
+    pub fn outcome(self) -> Retry<Async<Op, Fut, Told, H>, Options<P, J, B, G, K, R>> {
+        let (Async { operation, hedging, .. }, options) = self.into_parts();
+        Retry::of(Async { operation, hedging, types: PhantomData }, options)
     }
 }
 
-impl<Op, Fut, A, P, J, B, G, K, R> Retry<Async<Op, Fut, A>, Options<P, J, B, G, K, R>>
+impl<Op, Fut, A, H, P, J, B, G, K, R> Retry<Async<Op, Fut, A, H>, Options<P, J, B, G, K, R>>
 where
     Fut: AttemptFuture,
-    A: Answer,
-    K: MaybeClock,
-    G: Guard,
+    Async<Op, Fut, A, H>: Mode<K, G>,
 {
     /// Interrupts each attempt after this long, or when the deadline of `within` comes. A timeout
     /// is retried, unless [`timeout_verdict`](Self::timeout_verdict) says otherwise. The error is
@@ -340,42 +348,12 @@ where
     pub fn timeout<X>(
         self,
         timeout: Duration,
-    ) -> Retry<Async<Op, Fut, A>, Options<P, J, B, Guarded<G::Breaker, X>, K, R>>
+    ) -> Retry<Async<Op, Fut, A, H>, Options<P, J, B, Guarded<G::Breaker, X>, K, R>>
     where
         G: Guardable<Fut::Error, X>,
+        Async<Op, Fut, A, H>: Mode<K, Guarded<G::Breaker, X>>,
     {
         let (mode, options) = self.into_parts();
-        let guard = |guard: G| Guarded { timeout: Some(timeout), ..guard.guarded() };
-        Retry::of(mode, options.with_guard(guard))
-    }
-}
-
-impl<Op, Fut, A, P, J, B, X, Br, K, R>
-    Retry<Async<Op, Fut, A>, Options<P, J, B, Guarded<Br, X>, K, R>>
-where
-    Fut: AttemptFuture,
-    A: Answer,
-    K: MaybeClock,
-    Br: MaybeBreaker,
-{
-    /// What a timeout means; retry unless this says otherwise. `Verdict::Stop` for an operation
-    /// that must not run twice when it is unclear whether it ran once.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use redial::{Policy, Stop, Verdict, retry};
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
-    /// let outcome = retry(&Policy::DEFAULT, || std::future::pending::<Result<(), ()>>())
-    ///     .timeout(Duration::from_secs(1))
-    ///     .timeout_verdict(Verdict::Stop)
-    ///     .outcome()
-    ///     .await;
-    /// assert_eq!((outcome.attempts, outcome.reason), (1, Some(Stop::Rejected)));
-    /// # }
-    /// ```
-    #[inline]
-    pub fn timeout_verdict(mut self, verdict: Verdict) -> Self {
-        self.options.guard.timeout_verdict = verdict;
-        self
+        Retry::of(mode, options.with_guard(|guard| guard.guarded().with_timeout(timeout)))
     }
 }

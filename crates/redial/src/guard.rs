@@ -15,7 +15,7 @@ use pin_project_lite::pin_project;
 use redial_core::{Gate, Time, Verdict};
 
 use crate::clock::Clock;
-use crate::options::{Absent, MaybeBreaker, Present};
+use crate::options::{Absent, MaybeBreaker, Period as _, Present};
 use crate::outcome::{Cause, Error, Forget, Interrupted, KeepLast, Ledger};
 
 /// What may happen to an attempt besides its own success or failure. A failure is reported inside
@@ -38,25 +38,30 @@ pub trait Guard: Gate {
     #[doc(hidden)]
     fn succeeded(&mut self);
 
-    /// The timer of an attempt that begins now. `now` is asked only where there is a deadline.
+    /// The timer of an attempt that begins now. `now` is asked only where there is a timeout.
     #[doc(hidden)]
-    fn timer<K: Clock>(
+    fn timer<Sleep>(
         &self,
-        clock: &K,
         deadline: impl FnOnce() -> Option<Time>,
         now: impl FnOnce() -> Time,
-    ) -> Self::Timer<K::Sleep>;
+    ) -> Self::Timer<Sleep>;
 
-    /// Whether the attempt is cut now.
+    /// Whether the attempt is cut now. The clock is set only here: an attempt that answers at once
+    /// needs no timer.
     #[doc(hidden)]
-    fn poll_cut<S: Future>(
-        timer: Pin<&mut Self::Timer<S>>,
+    fn poll_cut<K: Clock>(
+        timer: Pin<&mut Self::Timer<K::Sleep>>,
+        clock: &K,
         context: &mut Context<'_>,
     ) -> Poll<Self::Cut>;
 
     /// What a timeout means.
     #[doc(hidden)]
     fn timeout_verdict(&self) -> Verdict;
+
+    /// Says what a timeout means, if there is one.
+    #[doc(hidden)]
+    fn set_timeout_verdict(&mut self, verdict: Verdict);
 }
 
 /// What the error of a call under a guard is, given the operation's.
@@ -103,18 +108,18 @@ impl Guard for Open {
     fn succeeded(&mut self) {}
 
     #[inline]
-    fn timer<K: Clock>(
+    fn timer<Sleep>(
         &self,
-        _clock: &K,
         _deadline: impl FnOnce() -> Option<Time>,
         _now: impl FnOnce() -> Time,
-    ) -> Uncut<K::Sleep> {
+    ) -> Uncut<Sleep> {
         Uncut(PhantomData)
     }
 
     #[inline]
-    fn poll_cut<S: Future>(
-        _timer: Pin<&mut Uncut<S>>,
+    fn poll_cut<K: Clock>(
+        _timer: Pin<&mut Uncut<K::Sleep>>,
+        _clock: &K,
         _context: &mut Context<'_>,
     ) -> Poll<Infallible> {
         Poll::Pending
@@ -124,6 +129,9 @@ impl Guard for Open {
     fn timeout_verdict(&self) -> Verdict {
         Verdict::Retry
     }
+
+    #[inline]
+    fn set_timeout_verdict(&mut self, _verdict: Verdict) {}
 }
 
 impl<E> Fails<E> for Open {
@@ -148,8 +156,9 @@ pub struct Uncut<Sleep>(PhantomData<fn() -> Sleep>);
 /// [`Made`].
 #[derive(Clone, Debug)]
 pub struct Guarded<B: MaybeBreaker, A> {
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) timeout_verdict: Verdict,
+    /// From the start of the attempt; the end of time where there is none.
+    timeout: Time,
+    timeout_verdict: Verdict,
     pub(crate) admission: Admission<B>,
     pub(crate) answer: A,
 }
@@ -157,19 +166,24 @@ pub struct Guarded<B: MaybeBreaker, A> {
 impl<A> Guarded<Absent, A> {
     #[inline]
     pub(crate) fn new(answer: A) -> Self {
-        let admission = Admission { breaker: Absent, period: None };
-        Self { timeout: None, timeout_verdict: Verdict::Retry, admission, answer }
+        let admission = Admission { breaker: Absent, period: () };
+        Self { timeout: Time::MAX, timeout_verdict: Verdict::Retry, admission, answer }
     }
 }
 
 impl<B: MaybeBreaker, A> Guarded<B, A> {
+    #[inline]
+    pub(crate) fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout: Time::ZERO.after(timeout), ..self }
+    }
+
     #[inline]
     pub(crate) fn with_breaker<N>(self, breaker: N) -> Guarded<Present<N>, A>
     where
         Present<N>: MaybeBreaker,
     {
         let Self { timeout, timeout_verdict, answer, .. } = self;
-        let admission = Admission { breaker: Present(breaker), period: None };
+        let admission = Admission { breaker: Present(breaker), period: Default::default() };
         Guarded { timeout, timeout_verdict, admission, answer }
     }
 
@@ -179,18 +193,20 @@ impl<B: MaybeBreaker, A> Guarded<B, A> {
         Guarded { timeout, timeout_verdict, admission, answer }
     }
 
-    /// The timeout, cut to what the deadline leaves. A deadline by itself interrupts nothing.
+    /// When an attempt that begins now is cut: after the timeout, or at the deadline. A deadline by
+    /// itself interrupts nothing.
     #[inline]
-    fn limit(
+    fn due(
         &self,
         deadline: impl FnOnce() -> Option<Time>,
         now: impl FnOnce() -> Time,
-    ) -> Option<Duration> {
-        let timeout = self.timeout?;
-        Some(match deadline() {
-            Some(deadline) => timeout.min(deadline.since(now())),
-            None => timeout,
-        })
+    ) -> Option<Time> {
+        if self.timeout == Time::MAX {
+            return None;
+        }
+        let due = now().as_nanos().saturating_add(self.timeout.as_nanos());
+        let due = Time::from_nanos(due);
+        Some(deadline().map_or(due, |deadline| due.min(deadline)))
     }
 }
 
@@ -199,19 +215,19 @@ impl<B: MaybeBreaker, A> Guarded<B, A> {
 #[derive(Debug)]
 pub(crate) struct Admission<B: MaybeBreaker> {
     breaker: B,
-    period: Option<u16>,
+    period: B::Period,
 }
 
 impl<B: MaybeBreaker + Clone> Clone for Admission<B> {
     fn clone(&self) -> Self {
-        Self { breaker: self.breaker.clone(), period: None }
+        Self { breaker: self.breaker.clone(), period: B::Period::default() }
     }
 }
 
 impl<B: MaybeBreaker> Drop for Admission<B> {
     #[inline]
     fn drop(&mut self) {
-        if let (Some(period), Some(breaker)) = (self.period, self.breaker.breaker()) {
+        if let (Some(period), Some(breaker)) = (self.period.get(), self.breaker.breaker()) {
             drop(breaker.permit(period));
         }
     }
@@ -228,7 +244,7 @@ impl<B: MaybeBreaker, A> Gate for Guarded<B, A> {
 
     #[inline]
     fn needs_time(&self) -> bool {
-        self.admission.period.is_some()
+        self.admission.period.get().is_some()
     }
 }
 
@@ -241,7 +257,7 @@ impl<B: MaybeBreaker, A> Guard for Guarded<B, A> {
     fn enter(&mut self, now: impl FnOnce() -> Time) -> Result<(), Cause> {
         if let Some(breaker) = self.admission.breaker.breaker() {
             let permit = breaker.admit(now).ok_or(Cause::BreakerOpen)?;
-            self.admission.period = Some(permit.into_period());
+            self.admission.period.set(permit.into_period());
         }
         Ok(())
     }
@@ -256,32 +272,43 @@ impl<B: MaybeBreaker, A> Guard for Guarded<B, A> {
     }
 
     #[inline]
-    fn timer<K: Clock>(
+    fn timer<Sleep>(
         &self,
-        clock: &K,
         deadline: impl FnOnce() -> Option<Time>,
         now: impl FnOnce() -> Time,
-    ) -> Timer<K::Sleep> {
-        let cut = match self.limit(deadline, now) {
-            None => Cut::Never,
-            Some(Duration::ZERO) => Cut::AtOnce,
-            Some(limit) => Cut::After { sleep: clock.sleep(limit) },
-        };
-        Timer { cut }
+    ) -> Timer<Sleep> {
+        Timer { cut: self.due(deadline, now).map_or(Cut::Never, |due| Cut::Due { due }) }
     }
 
     #[inline]
-    fn poll_cut<S: Future>(timer: Pin<&mut Timer<S>>, context: &mut Context<'_>) -> Poll<Cause> {
-        match timer.project().cut.project() {
-            CutProjection::Never => Poll::Pending,
-            CutProjection::AtOnce => Poll::Ready(Cause::TimedOut),
-            CutProjection::After { sleep } => sleep.poll(context).map(|_| Cause::TimedOut),
+    fn poll_cut<K: Clock>(
+        timer: Pin<&mut Timer<K::Sleep>>,
+        clock: &K,
+        context: &mut Context<'_>,
+    ) -> Poll<Cause> {
+        let mut cut = timer.project().cut;
+        if let CutProjection::Due { due } = cut.as_mut().project() {
+            let left = due.since(clock.now());
+            // There is no time left: an attempt may answer when it is first asked, and not later.
+            if left.is_zero() {
+                return Poll::Ready(Cause::TimedOut);
+            }
+            cut.set(Cut::After { sleep: clock.sleep(left) });
+        }
+        match cut.project() {
+            CutProjection::After { sleep } => sleep.poll(context).map(|()| Cause::TimedOut),
+            CutProjection::Never | CutProjection::Due { .. } => Poll::Pending,
         }
     }
 
     #[inline]
     fn timeout_verdict(&self) -> Verdict {
         self.timeout_verdict
+    }
+
+    #[inline]
+    fn set_timeout_verdict(&mut self, verdict: Verdict) {
+        self.timeout_verdict = verdict;
     }
 }
 
@@ -299,8 +326,8 @@ pin_project! {
     #[derive(Debug)]
     enum Cut<Sleep> {
         Never,
-        // There is no time left: an attempt may answer when it is first asked, and not later.
-        AtOnce,
+        // Not set yet.
+        Due { due: Time },
         After { #[pin] sleep: Sleep },
     }
 }
@@ -336,20 +363,14 @@ fn wrapped<E>(cut: Cause, last: Option<E>) -> Error<E> {
     }
 }
 
-impl<B: MaybeBreaker, E> Fails<E> for Guarded<B, Wrapped> {
-    type Error = Error<E>;
+/// Those that make an error of the call an [`Error`].
+trait Wraps {}
 
-    #[inline]
-    fn own(&mut self, error: E) -> Error<E> {
-        Error::Failed(error)
-    }
+impl Wraps for Wrapped {}
 
-    fn interrupted(&mut self, cut: Cause, last: Option<E>) -> Error<E> {
-        wrapped(cut, last)
-    }
-}
+impl Wraps for WrappedBare {}
 
-impl<B: MaybeBreaker, E> Fails<E> for Guarded<B, WrappedBare> {
+impl<B: MaybeBreaker, A: Wraps, E> Fails<E> for Guarded<B, A> {
     type Error = Error<E>;
 
     #[inline]

@@ -45,6 +45,8 @@ pub fn verdict(status: StatusCode, headers: &HeaderMap) -> Verdict {
 /// error (below 400), and its [`verdict`] otherwise. A client that turns responses into errors loses
 /// their headers, and `Retry-After` with them; this way the last response comes back as it is.
 ///
+/// It is for requests that may be processed twice. For a `POST`, see [`response_to`].
+///
 /// ```
 /// use redial::{Policy, http, retry};
 /// # async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -73,6 +75,46 @@ pub fn verdict_once(status: StatusCode, headers: &HeaderMap) -> Verdict {
     match status.as_u16() {
         408 | 425 | 429 => verdict(status, headers),
         _ => Verdict::Stop,
+    }
+}
+
+/// As [`response`], of a request that must not be processed twice: see [`verdict_once`].
+///
+/// ```
+/// use http::{HeaderMap, StatusCode};
+/// use redial::{Verdict, http::response_once};
+/// assert_eq!(response_once(StatusCode::BAD_GATEWAY, &HeaderMap::new()), Some(Verdict::Stop));
+/// assert_eq!(response_once(StatusCode::OK, &HeaderMap::new()), None);
+/// ```
+pub fn response_once(status: StatusCode, headers: &HeaderMap) -> Option<Verdict> {
+    (status.as_u16() >= 400).then(|| verdict_once(status, headers))
+}
+
+/// What a response means, given its request: [`response`] where that may be processed twice, by
+/// [`is_idempotent`], and [`response_once`] otherwise.
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue, Method, StatusCode};
+/// use redial::{Verdict, http::response_to};
+///
+/// let (mut request, response) = (HeaderMap::new(), HeaderMap::new());
+/// let verdict = |method: Method, request: &HeaderMap| {
+///     response_to(&method, request, StatusCode::BAD_GATEWAY, &response)
+/// };
+/// assert_eq!(verdict(Method::GET, &request), Some(Verdict::Retry));
+/// assert_eq!(verdict(Method::POST, &request), Some(Verdict::Stop)); // it may have been processed
+/// request.insert("idempotency-key", HeaderValue::from_static("9c8b"));
+/// assert_eq!(verdict(Method::POST, &request), Some(Verdict::Retry));
+/// ```
+pub fn response_to(
+    method: &Method,
+    request_headers: &HeaderMap,
+    status: StatusCode,
+    headers: &HeaderMap,
+) -> Option<Verdict> {
+    match is_idempotent(method, request_headers) {
+        true => response(status, headers),
+        false => response_once(status, headers),
     }
 }
 
@@ -116,7 +158,8 @@ pub fn is_transient(status: StatusCode) -> bool {
 
 /// How long the response asks to wait, from its `Retry-After` header: a number of seconds, or a
 /// date. A date counts from the response's own `Date` where it has one, so that a client whose
-/// clock is wrong still waits as long as the server meant.
+/// clock is wrong still waits as long as the server meant. Where there is neither a `Date` nor a
+/// time of day (`wasm32-unknown-unknown` without the feature `wasm`), a date means nothing.
 ///
 /// ```
 /// use std::time::Duration;
@@ -130,12 +173,25 @@ pub fn is_transient(status: StatusCode) -> bool {
 /// ```
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?;
-    // The clock of the machine is read for a date alone: not every target has one.
+    // The time of day is read for a date alone: not every target has one.
     parse(value, || {
         let date = headers.get(DATE).and_then(|date| date.to_str().ok());
-        let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
-        date.unwrap_or_else(SystemTime::now)
+        date.and_then(|date| httpdate::parse_http_date(date).ok()).or_else(now)
     })
+}
+
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+fn now() -> Option<SystemTime> {
+    Some(SystemTime::now())
+}
+
+/// `SystemTime::now` panics on this target.
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+fn now() -> Option<SystemTime> {
+    #[cfg(feature = "wasm")]
+    return SystemTime::UNIX_EPOCH.checked_add(crate::clock::wasm::since_epoch());
+    #[cfg(not(feature = "wasm"))]
+    None
 }
 
 /// The same from the header's text. A date that is past means now; more seconds than fit mean the
@@ -156,14 +212,14 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 /// assert_eq!(parse_retry_after("soon", now), None);
 /// ```
 pub fn parse_retry_after(value: &str, now: SystemTime) -> Option<Duration> {
-    parse(value, || now)
+    parse(value, || Some(now))
 }
 
-fn parse(value: &str, now: impl FnOnce() -> SystemTime) -> Option<Duration> {
+fn parse(value: &str, now: impl FnOnce() -> Option<SystemTime>) -> Option<Duration> {
     let value = value.trim_matches([' ', '\t']);
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(value.parse().map_or(Duration::MAX, Duration::from_secs));
     }
     let date = httpdate::parse_http_date(value).ok()?;
-    Some(date.duration_since(now()).unwrap_or(Duration::ZERO))
+    Some(date.duration_since(now()?).unwrap_or(Duration::ZERO))
 }

@@ -52,21 +52,24 @@
 //!   case, because its limits come later).
 //!
 //! The [`guide`] has a chapter on each question that comes up: choosing a policy, telling errors
-//! apart, budgets and breakers, tests that never sleep, other runtimes, and moving from other
-//! crates.
+//! apart, budgets and breakers, hedging and what else lies beyond retrying, tests that never sleep,
+//! other runtimes, recipes for other crates, and moving from them.
 //!
 //! # Features
 //!
 //! | feature | adds | default |
 //! |---|---|---|
 //! | `tokio` | sleeping on tokio's timer | yes |
+//! | `smol` | sleeping on smol's timer: `SmolClock` | |
+//! | `wasm` | the clock, the timers and the chance of a JavaScript host, on `wasm32-unknown-unknown`: `WasmClock` | |
 //! | `http` | `Retry-After`: `redial::http` | |
 //! | `tower` | a layer: `redial::tower` | |
 //! | `serde` | policies in a program's own configuration: `redial::serde` | |
-//! | `tracing` | an event per retry and per outcome | |
+//! | `tracing` | a span per call and attempt, an event per retry and per outcome | |
 //! | `metrics` | counters and histograms of the same | |
 //!
-//! Without `tokio` a call is given its clock first, by [`Retry::clock`].
+//! Without `tokio` a call is given its clock first, by [`Retry::clock`]; `ThreadClock` needs no
+//! runtime and no feature. [`Clock`] has the list.
 //!
 //! [`within`]: Retry::within
 //! [`wait_budget`]: Retry::wait_budget
@@ -81,13 +84,17 @@
 mod attempt;
 pub mod blocking;
 mod clock;
+mod fallback;
 mod future;
 mod guard;
 pub mod guide;
+mod hedge;
 #[cfg(feature = "http")]
 pub mod http;
+mod kinds;
 mod options;
 mod outcome;
+mod own_loop;
 mod random;
 mod retry;
 #[cfg(feature = "serde")]
@@ -95,55 +102,65 @@ pub mod serde;
 mod session;
 mod telemetry;
 pub mod testing;
-#[cfg(feature = "tokio")]
-mod tokio;
 #[cfg(feature = "tower")]
 pub mod tower;
-mod tries;
 
 pub use attempt::Attempt;
 pub use clock::Clock;
+#[cfg(all(feature = "smol", not(target_family = "wasm")))]
+pub use clock::smol::{SmolClock, SmolSleep};
+#[cfg(not(target_family = "wasm"))]
+pub use clock::thread::{ThreadClock, ThreadSleep};
+#[cfg(all(feature = "tokio", not(all(target_family = "wasm", target_os = "unknown"))))]
+pub use clock::tokio::{TokioClock, TokioSleep};
+#[cfg(all(feature = "wasm", target_family = "wasm", target_os = "unknown"))]
+pub use clock::wasm::{WasmClock, WasmSleep};
 pub use future::{retry, retry_with};
 pub use options::{AsBreaker, AsBudget, Options};
 pub use outcome::{Cause, Error, Event, Interrupted, Outcome};
+#[cfg(any(
+    all(feature = "tokio", not(all(target_family = "wasm", target_os = "unknown"))),
+    all(feature = "wasm", target_family = "wasm", target_os = "unknown"),
+))]
+pub use own_loop::tries;
+pub use own_loop::tries_on;
 pub use random::ThreadRandom;
 #[doc(inline)]
 pub use redial_core::{
     AsPolicy, Backoff, Breaker, BreakerBuilder, BreakerSnapshot, BreakerState, Budget,
     BudgetBuilder, BudgetSnapshot, Call, CallSnapshot, Decision, Delays, Forecast, Forecasts,
-    FromFn, Gate, Invalid, Limits, Permit, Policy, Pretty, Random, Schedule, Source, SplitMix64,
-    Stop, Time, Verdict, clause, policy,
+    FromFn, Gate, HedgeDelay, Invalid, Kind, Latencies, Limits, Percentile, Permit, Policy, Pretty,
+    Race, Random, Ruling, Schedule, Sequence, Source, SplitMix64, Stop, Time, Verdict, clause,
+    policy,
 };
 pub use retry::Retry;
-#[cfg(feature = "tokio")]
-pub use tokio::{TokioClock, TokioSleep};
-#[cfg(feature = "tokio")]
-pub use tries::tries;
-pub use tries::tries_on;
 
 /// The parts of the types of calls. Programs need not name them; they are what rustdoc and the
 /// compiler show: [`Retry`]`<Async<…>, Options<…>>`.
 pub mod parts {
     pub use crate::attempt::{AttemptFuture, Informed, Operation, Plain};
-    #[cfg(not(feature = "tokio"))]
-    pub use crate::clock::NoClock;
-    pub use crate::clock::{DefaultClock, MaybeClock};
-    pub use crate::future::{Async, State};
+    pub use crate::clock::{DefaultClock, MaybeClock, NoClock};
+    pub use crate::fallback::Fallback;
+    pub use crate::future::{Async, Single, State};
     pub use crate::guard::{
         Fails, Guard, Guardable, Guarded, Kept, Made, MaybeGuarded, Open, OperationError, Timer,
         Uncut, Wrapped, WrappedBare,
     };
+    pub use crate::hedge::{Hedges, Racing};
+    pub use crate::kinds::PolicyWhen;
     #[cfg(feature = "tower")]
     pub use crate::options::ClassifyResult;
+    #[cfg(feature = "tracing")]
+    pub use crate::options::TraceErrors;
     pub use crate::options::{
         Absent, Bounded, Bounds, Classify, ClassifyOk, Judge, MaybeBreaker, MaybeBudget, OnRetry,
         Present, RetryErrors, Setup, Unbounded, When,
     };
     pub use crate::outcome::{Answer, Failure, Forget, History, KeepLast, Ledger, Told, Value};
-    pub use crate::retry::{Mode, Retried};
+    pub use crate::own_loop::OwnLoop;
+    pub use crate::retry::{Mode, OneCall, Retried};
     #[cfg(feature = "tower")]
     pub use crate::tower::{Kept as KeptByLayer, Layered};
-    pub use crate::tries::OwnLoop;
 }
 
 /// The examples of this crate's README, compiled.

@@ -1,14 +1,16 @@
 //! What a call can be told, each as a type: an option that is not used costs nothing.
 
+use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
 
-use redial_core::{Breaker, Budget, Call, Limits, Time, Verdict};
+use redial_core::{Breaker, Budget, Call, Limits, Random, Ruling, Time, Verdict};
 
 use crate::clock::DefaultClock;
 use crate::guard::Open;
 use crate::outcome::Event;
 use crate::random::ThreadRandom;
+use crate::telemetry::Spans;
 
 /// All that a call has been told, and where it stands: its policy, who judges its attempts, its
 /// bounds, what guards an attempt, its clock and its source of chance. `Options<P>` is a call under
@@ -28,6 +30,7 @@ pub struct Options<
     pub(crate) guard: Guard,
     pub(crate) clock: Clock,
     pub(crate) random: Random,
+    pub(crate) spans: Spans,
 }
 
 impl<P, K> Options<P, RetryErrors, Unbounded, Open, K> {
@@ -40,6 +43,7 @@ impl<P, K> Options<P, RetryErrors, Unbounded, Open, K> {
             guard: Open,
             clock,
             random: ThreadRandom,
+            spans: Spans::NONE,
         }
     }
 }
@@ -47,32 +51,32 @@ impl<P, K> Options<P, RetryErrors, Unbounded, Open, K> {
 impl<P, J, B, G, K, R> Options<P, J, B, G, K, R> {
     #[inline]
     pub(crate) fn with_judge<N>(self, change: impl FnOnce(J) -> N) -> Options<P, N, B, G, K, R> {
-        let Self { call, judge, bounds, guard, clock, random } = self;
-        Options { call, judge: change(judge), bounds, guard, clock, random }
+        let Self { call, judge, bounds, guard, clock, random, spans } = self;
+        Options { call, judge: change(judge), bounds, guard, clock, random, spans }
     }
 
     #[inline]
     pub(crate) fn with_bounds<N>(self, change: impl FnOnce(B) -> N) -> Options<P, J, N, G, K, R> {
-        let Self { call, judge, bounds, guard, clock, random } = self;
-        Options { call, judge, bounds: change(bounds), guard, clock, random }
+        let Self { call, judge, bounds, guard, clock, random, spans } = self;
+        Options { call, judge, bounds: change(bounds), guard, clock, random, spans }
     }
 
     #[inline]
     pub(crate) fn with_guard<N>(self, change: impl FnOnce(G) -> N) -> Options<P, J, B, N, K, R> {
-        let Self { call, judge, bounds, guard, clock, random } = self;
-        Options { call, judge, bounds, guard: change(guard), clock, random }
+        let Self { call, judge, bounds, guard, clock, random, spans } = self;
+        Options { call, judge, bounds, guard: change(guard), clock, random, spans }
     }
 
     #[inline]
     pub(crate) fn with_clock<N>(self, clock: N) -> Options<P, J, B, G, N, R> {
-        let Self { call, judge, bounds, guard, random, .. } = self;
-        Options { call, judge, bounds, guard, clock, random }
+        let Self { call, judge, bounds, guard, random, spans, .. } = self;
+        Options { call, judge, bounds, guard, clock, random, spans }
     }
 
     #[inline]
     pub(crate) fn with_random<N>(self, random: N) -> Options<P, J, B, G, K, N> {
-        let Self { call, judge, bounds, guard, clock, .. } = self;
-        Options { call, judge, bounds, guard, clock, random }
+        let Self { call, judge, bounds, guard, clock, spans, .. } = self;
+        Options { call, judge, bounds, guard, clock, random, spans }
     }
 }
 
@@ -90,6 +94,10 @@ impl<P, J, B, G, K, R> Setup for Options<P, J, B, G, K, R> {
 }
 
 /// What is made of each attempt: which values will do, what an error means, and who hears of it.
+#[diagnostic::on_unimplemented(
+    message = "what was said of this call does not fit an operation that gives `{T}` or fails with `{E}`",
+    note = "a classifier or a hook takes `&{E}`, `&{T}`, or in a layer `&Result<{T}, {E}>`"
+)]
 pub trait Judge<T, E> {
     /// What a value means: `None` where it will do.
     #[doc(hidden)]
@@ -105,9 +113,36 @@ pub trait Judge<T, E> {
             Err(error) => Some(self.error(error)),
         }
     }
+    /// Whether some errors are of a kind with a policy of its own. That may have a limit in time,
+    /// which counts from the start of the call.
+    #[doc(hidden)]
+    const KINDS: bool = false;
+    /// Such an error is counted, and meets its own policy.
+    #[doc(hidden)]
+    #[inline]
+    fn kind(&mut self, error: &E, random: &mut dyn Random) -> Option<Ruling> {
+        let _ = (error, random);
+        None
+    }
+    /// What an error means, and under which policy.
+    #[doc(hidden)]
+    #[inline]
+    fn ruling(&mut self, error: &E, random: &mut dyn Random) -> Ruling {
+        match self.kind(error, random) {
+            Some(ruling) => ruling,
+            None => self.error(error).into(),
+        }
+    }
     /// A retry was decided, and its wait is about to begin.
     #[doc(hidden)]
     fn retrying(&mut self, event: &Event<'_, E>);
+    /// The text of an error, if it may be traced.
+    #[doc(hidden)]
+    #[inline]
+    fn text<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
+        let _ = error;
+        None
+    }
 }
 
 /// Every error is retried, every value will do, and nobody is told.
@@ -148,6 +183,18 @@ impl<T, E, F: FnMut(&E) -> bool, J: Judge<T, E>> Judge<T, E> for When<F, J> {
     fn retrying(&mut self, event: &Event<'_, E>) {
         self.1.retrying(event);
     }
+
+    const KINDS: bool = J::KINDS;
+
+    #[inline]
+    fn kind(&mut self, error: &E, random: &mut dyn Random) -> Option<Ruling> {
+        self.1.kind(error, random)
+    }
+
+    #[inline]
+    fn text<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
+        self.1.text(error)
+    }
 }
 
 /// As `J`, and errors mean what the closure says.
@@ -169,6 +216,18 @@ impl<T, E, F: FnMut(&E) -> Verdict, J: Judge<T, E>> Judge<T, E> for Classify<F, 
     fn retrying(&mut self, event: &Event<'_, E>) {
         self.1.retrying(event);
     }
+
+    const KINDS: bool = J::KINDS;
+
+    #[inline]
+    fn kind(&mut self, error: &E, random: &mut dyn Random) -> Option<Ruling> {
+        self.1.kind(error, random)
+    }
+
+    #[inline]
+    fn text<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
+        self.1.text(error)
+    }
 }
 
 /// As `J`, and the closure says which values are worth another attempt.
@@ -189,6 +248,18 @@ impl<T, E, F: FnMut(&T) -> Option<Verdict>, J: Judge<T, E>> Judge<T, E> for Clas
     #[inline]
     fn retrying(&mut self, event: &Event<'_, E>) {
         self.1.retrying(event);
+    }
+
+    const KINDS: bool = J::KINDS;
+
+    #[inline]
+    fn kind(&mut self, error: &E, random: &mut dyn Random) -> Option<Ruling> {
+        self.1.kind(error, random)
+    }
+
+    #[inline]
+    fn text<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
+        self.1.text(error)
     }
 }
 
@@ -215,6 +286,58 @@ impl<T, E, F: FnMut(&Event<'_, E>), J: Judge<T, E>> Judge<T, E> for OnRetry<F, J
     #[inline]
     fn retrying(&mut self, event: &Event<'_, E>) {
         (self.0)(event);
+    }
+
+    const KINDS: bool = J::KINDS;
+
+    #[inline]
+    fn kind(&mut self, error: &E, random: &mut dyn Random) -> Option<Ruling> {
+        self.1.kind(error, random)
+    }
+
+    #[inline]
+    fn text<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
+        self.1.text(error)
+    }
+}
+
+/// As `J`, and the texts of errors may be traced.
+#[cfg(feature = "tracing")]
+#[derive(Clone, Copy, Debug)]
+pub struct TraceErrors<J>(pub(crate) J);
+
+#[cfg(feature = "tracing")]
+impl<T, E: fmt::Display, J: Judge<T, E>> Judge<T, E> for TraceErrors<J> {
+    #[inline]
+    fn value(&mut self, value: &T) -> Option<Verdict> {
+        self.0.value(value)
+    }
+
+    #[inline]
+    fn error(&mut self, error: &E) -> Verdict {
+        self.0.error(error)
+    }
+
+    #[inline]
+    fn result(&mut self, result: &Result<T, E>) -> Option<Verdict> {
+        self.0.result(result)
+    }
+
+    #[inline]
+    fn retrying(&mut self, event: &Event<'_, E>) {
+        self.0.retrying(event);
+    }
+
+    const KINDS: bool = J::KINDS;
+
+    #[inline]
+    fn kind(&mut self, error: &E, random: &mut dyn Random) -> Option<Ruling> {
+        self.0.kind(error, random)
+    }
+
+    #[inline]
+    fn text<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
+        Some(error)
     }
 }
 
@@ -248,6 +371,18 @@ where
     fn retrying(&mut self, event: &Event<'_, E>) {
         self.1.retrying(event);
     }
+
+    const KINDS: bool = J::KINDS;
+
+    #[inline]
+    fn kind(&mut self, error: &E, random: &mut dyn Random) -> Option<Ruling> {
+        self.1.kind(error, random)
+    }
+
+    #[inline]
+    fn text<'e>(&self, error: &'e E) -> Option<&'e dyn fmt::Display> {
+        self.1.text(error)
+    }
 }
 
 /// The limits, the tolerance and the name of a call.
@@ -260,6 +395,12 @@ pub trait Bounds: Sized {
     fn bounded(self) -> Bounded<Self::Budget>;
     #[doc(hidden)]
     fn limits(&self) -> Limits<'_>;
+    /// Lends them: where there are none they need not even be written down.
+    #[doc(hidden)]
+    fn under<D>(&self, decide: impl FnOnce(&Limits<'_>) -> D) -> D;
+    /// Whether one of them is a deadline.
+    #[doc(hidden)]
+    fn has_deadline(&self) -> bool;
     #[doc(hidden)]
     fn tolerance(&self) -> Duration;
     #[doc(hidden)]
@@ -282,10 +423,50 @@ pub struct Unbounded;
 /// Some.
 #[derive(Clone, Debug)]
 pub struct Bounded<B: MaybeBudget = Absent> {
-    pub(crate) limits: Limits<'static>,
-    pub(crate) account: Account<B>,
-    pub(crate) tolerance: Duration,
-    pub(crate) name: &'static str,
+    // Each in one word: a task that sleeps keeps them.
+    within: u64,
+    wait_budget: u64,
+    max_retry_after: u64,
+    tolerance: u64,
+    account: Account<B>,
+    name: Name,
+}
+
+/// A limit that was not set.
+const NO_LIMIT: u64 = u64::MAX;
+
+/// Saturating at 584 years, as everywhere.
+#[inline]
+fn nanos(duration: Duration) -> u64 {
+    Time::ZERO.after(duration).as_nanos()
+}
+
+/// The name of a call, where somebody listens who wants to know it.
+#[derive(Clone, Copy, Debug)]
+struct Name {
+    #[cfg(any(feature = "tracing", feature = "metrics"))]
+    name: &'static str,
+}
+
+impl Name {
+    #[inline]
+    const fn new(name: &'static str) -> Self {
+        #[cfg(any(feature = "tracing", feature = "metrics"))]
+        return Self { name };
+        #[cfg(not(any(feature = "tracing", feature = "metrics")))]
+        {
+            let _ = name;
+            Self {}
+        }
+    }
+
+    #[inline]
+    const fn get(self) -> &'static str {
+        #[cfg(any(feature = "tracing", feature = "metrics"))]
+        return self.name;
+        #[cfg(not(any(feature = "tracing", feature = "metrics")))]
+        ""
+    }
 }
 
 impl Bounds for Unbounded {
@@ -293,13 +474,29 @@ impl Bounds for Unbounded {
 
     #[inline]
     fn bounded(self) -> Bounded {
-        let account = Account { budget: Absent, paid: false };
-        Bounded { limits: Limits::new(), account, tolerance: Duration::ZERO, name: "" }
+        Bounded {
+            within: NO_LIMIT,
+            wait_budget: NO_LIMIT,
+            max_retry_after: nanos(const { Limits::new().get_max_retry_after() }),
+            tolerance: 0,
+            account: Account { budget: Absent, paid: false },
+            name: Name::new(""),
+        }
     }
 
     #[inline]
     fn limits(&self) -> Limits<'_> {
         const { Limits::new() }
+    }
+
+    #[inline]
+    fn under<D>(&self, decide: impl FnOnce(&Limits<'_>) -> D) -> D {
+        decide(const { &Limits::new() })
+    }
+
+    #[inline]
+    fn has_deadline(&self) -> bool {
+        false
     }
 
     #[inline]
@@ -332,20 +529,31 @@ impl<B: MaybeBudget> Bounds for Bounded<B> {
 
     #[inline]
     fn limits(&self) -> Limits<'_> {
+        let limits = Limits::from_nanos(self.within, self.wait_budget, self.max_retry_after);
         match self.account.budget.budget() {
-            Some(budget) => self.limits.budget(budget),
-            None => self.limits,
+            Some(budget) => limits.budget(budget),
+            None => limits,
         }
     }
 
     #[inline]
+    fn under<D>(&self, decide: impl FnOnce(&Limits<'_>) -> D) -> D {
+        decide(&self.limits())
+    }
+
+    #[inline]
+    fn has_deadline(&self) -> bool {
+        self.within != NO_LIMIT
+    }
+
+    #[inline]
     fn tolerance(&self) -> Duration {
-        self.tolerance
+        Duration::from_nanos(self.tolerance)
     }
 
     #[inline]
     fn name(&self) -> &'static str {
-        self.name
+        self.name.get()
     }
 
     #[inline]
@@ -367,8 +575,34 @@ impl<B: MaybeBudget> Bounds for Bounded<B> {
 impl<B: MaybeBudget> Bounded<B> {
     #[inline]
     pub(crate) fn with_budget<N: MaybeBudget>(self, budget: N) -> Bounded<N> {
-        let Self { limits, tolerance, name, .. } = self;
-        Bounded { limits, account: Account { budget, paid: false }, tolerance, name }
+        let Self { within, wait_budget, max_retry_after, tolerance, name, .. } = self;
+        let account = Account { budget, paid: false };
+        Bounded { within, wait_budget, max_retry_after, tolerance, account, name }
+    }
+
+    #[inline]
+    pub(crate) fn set_within(&mut self, within: Duration) {
+        self.within = nanos(within);
+    }
+
+    #[inline]
+    pub(crate) fn set_wait_budget(&mut self, wait_budget: Duration) {
+        self.wait_budget = nanos(wait_budget);
+    }
+
+    #[inline]
+    pub(crate) fn set_max_retry_after(&mut self, max_retry_after: Duration) {
+        self.max_retry_after = nanos(max_retry_after);
+    }
+
+    #[inline]
+    pub(crate) fn set_tolerance(&mut self, tolerance: Duration) {
+        self.tolerance = nanos(tolerance);
+    }
+
+    #[inline]
+    pub(crate) fn set_name(&mut self, name: &'static str) {
+        self.name = Name::new(name);
     }
 }
 
@@ -402,6 +636,32 @@ impl<B: MaybeBudget> Drop for Account<B> {
     }
 }
 
+/// Implements a trait of what is owned, borrowed or shared by `Arc`.
+macro_rules! owned_borrowed_or_shared {
+    ($as:ident, $method:ident, $type:ty) => {
+        impl $as for $type {
+            #[inline]
+            fn $method(&self) -> &$type {
+                self
+            }
+        }
+
+        impl<B: $as + ?Sized> $as for &B {
+            #[inline]
+            fn $method(&self) -> &$type {
+                (**self).$method()
+            }
+        }
+
+        impl<B: $as + ?Sized> $as for Arc<B> {
+            #[inline]
+            fn $method(&self) -> &$type {
+                (**self).$method()
+            }
+        }
+    };
+}
+
 /// A budget that is owned, borrowed or shared: [`Budget`], `&Budget`, `Arc<Budget>`.
 ///
 /// ```
@@ -414,33 +674,14 @@ impl<B: MaybeBudget> Drop for Account<B> {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a budget",
-    note = "a budget is given as `&Budget` or `Arc<Budget>`"
+    note = "a budget is given as `Budget`, `&Budget` or `Arc<Budget>`"
 )]
 pub trait AsBudget {
     /// The budget.
     fn as_budget(&self) -> &Budget;
 }
 
-impl AsBudget for Budget {
-    #[inline]
-    fn as_budget(&self) -> &Budget {
-        self
-    }
-}
-
-impl<B: AsBudget + ?Sized> AsBudget for &B {
-    #[inline]
-    fn as_budget(&self) -> &Budget {
-        (**self).as_budget()
-    }
-}
-
-impl<B: AsBudget + ?Sized> AsBudget for Arc<B> {
-    #[inline]
-    fn as_budget(&self) -> &Budget {
-        (**self).as_budget()
-    }
-}
+owned_borrowed_or_shared!(AsBudget, as_budget, Budget);
 
 /// A circuit breaker that is owned, borrowed or shared: [`Breaker`], `&Breaker`, `Arc<Breaker>`.
 ///
@@ -454,33 +695,14 @@ impl<B: AsBudget + ?Sized> AsBudget for Arc<B> {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a circuit breaker",
-    note = "a breaker is given as `&Breaker` or `Arc<Breaker>`"
+    note = "a breaker is given as `Breaker`, `&Breaker` or `Arc<Breaker>`"
 )]
 pub trait AsBreaker {
     /// The breaker.
     fn as_breaker(&self) -> &Breaker;
 }
 
-impl AsBreaker for Breaker {
-    #[inline]
-    fn as_breaker(&self) -> &Breaker {
-        self
-    }
-}
-
-impl<B: AsBreaker + ?Sized> AsBreaker for &B {
-    #[inline]
-    fn as_breaker(&self) -> &Breaker {
-        (**self).as_breaker()
-    }
-}
-
-impl<B: AsBreaker + ?Sized> AsBreaker for Arc<B> {
-    #[inline]
-    fn as_breaker(&self) -> &Breaker {
-        (**self).as_breaker()
-    }
-}
+owned_borrowed_or_shared!(AsBreaker, as_breaker, Breaker);
 
 /// There is none.
 #[derive(Clone, Copy, Debug)]
@@ -498,6 +720,10 @@ pub trait MaybeBudget {
 
 /// A breaker, or none.
 pub trait MaybeBreaker {
+    /// The period in which it admitted the attempt that is under way, if it did.
+    #[doc(hidden)]
+    type Period: Period;
+
     #[doc(hidden)]
     fn breaker(&self) -> Option<&Breaker>;
 }
@@ -509,7 +735,49 @@ impl MaybeBudget for Absent {
     }
 }
 
+/// What [`Breaker::permit`] takes, where there is a breaker.
+#[doc(hidden)]
+pub trait Period: Default + core::fmt::Debug {
+    fn set(&mut self, period: u16);
+    fn get(&self) -> Option<u16>;
+    fn take(&mut self) -> Option<u16>;
+}
+
+impl Period for () {
+    #[inline]
+    fn set(&mut self, _period: u16) {}
+
+    #[inline]
+    fn get(&self) -> Option<u16> {
+        None
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<u16> {
+        None
+    }
+}
+
+impl Period for Option<u16> {
+    #[inline]
+    fn set(&mut self, period: u16) {
+        *self = Some(period);
+    }
+
+    #[inline]
+    fn get(&self) -> Option<u16> {
+        *self
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<u16> {
+        Self::take(self)
+    }
+}
+
 impl MaybeBreaker for Absent {
+    type Period = ();
+
     #[inline]
     fn breaker(&self) -> Option<&Breaker> {
         None
@@ -524,6 +792,8 @@ impl<B: AsBudget> MaybeBudget for Present<B> {
 }
 
 impl<B: AsBreaker> MaybeBreaker for Present<B> {
+    type Period = Option<u16>;
+
     #[inline]
     fn breaker(&self) -> Option<&Breaker> {
         Some(self.0.as_breaker())

@@ -20,7 +20,9 @@ use crate::guard::{Fails, Guard};
 /// ```
 ///
 /// It is a [`std::error::Error`] where `E` is one, so `?` turns it into `anyhow::Error` and
-/// `Box<dyn Error + Send + Sync>`, and into an error of your own by `From<redial::Error<E>>`. Where
+/// `Box<dyn Error + Send + Sync>`, and into an error of your own by `From<redial::Error<E>>`.
+/// `Failed(E)` prints as `E` does and has the sources of `E`, so that a report has no message twice;
+/// `E` itself is in it, by [`inner`](Self::inner). Where
 /// `E` is itself `anyhow::Error` or `Box<dyn Error + Send + Sync>`, the call gives `E` back, and an
 /// [`Interrupted`] in it where it has none of the operation's. To keep any other `E` as it is, say
 /// what a timeout is in it: [`error_from`](crate::Retry::error_from).
@@ -48,6 +50,20 @@ impl<E> Error<E> {
             Self::Failed(error) => Some(error),
             Self::TimedOut(last) => last,
             Self::BreakerOpen => None,
+        }
+    }
+
+    /// The same, where it is.
+    ///
+    /// ```
+    /// use redial::Error;
+    /// assert_eq!(Error::Failed("refused").inner(), Some(&"refused"));
+    /// assert_eq!(Error::<()>::BreakerOpen.inner(), None);
+    /// ```
+    pub fn inner(&self) -> Option<&E> {
+        match self {
+            Self::Failed(error) | Self::TimedOut(Some(error)) => Some(error),
+            Self::TimedOut(None) | Self::BreakerOpen => None,
         }
     }
 }
@@ -130,7 +146,8 @@ where
     }
 }
 
-/// One retry, as `on_retry` sees it: an attempt has failed, and the wait is about to begin.
+/// One retry, as `on_retry` sees it: an attempt has failed, and the wait is about to begin. Or a hedge,
+/// see `hedge`.
 ///
 /// ```
 /// use redial::{Policy, blocking, testing::ManualClock};
@@ -147,7 +164,7 @@ where
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Event<'e, E> {
-    /// The attempt that failed, counted from 1.
+    /// The attempt that failed, or is slow, counted from 1.
     pub attempt: u32,
     /// How many attempts there are at most; `None` where they are unlimited.
     pub attempts: Option<u32>,
@@ -155,11 +172,13 @@ pub struct Event<'e, E> {
     pub delay: Duration,
     /// The sum of all waits, this one included.
     pub waited: Duration,
-    /// The operation's error; `None` where the attempt timed out, or gave a value that is worth
-    /// another attempt.
+    /// The operation's error; `None` where the attempt timed out, gave a value that is worth another
+    /// attempt, or is slow.
     pub error: Option<&'e E>,
     /// Whether the attempt was cut by the timeout.
     pub timed_out: bool,
+    /// Whether this is a hedge: the attempt has not failed, and another starts beside it now.
+    pub hedge: bool,
 }
 
 /// How a whole call ended: the result, and how it came about.
@@ -190,6 +209,10 @@ pub struct Outcome<T, E> {
     pub reason: Option<Stop>,
     /// How many attempts were started.
     pub attempts: u32,
+    /// Which of them the result is from: the last, unless there were hedges.
+    pub attempt: u32,
+    /// How many of them were hedges.
+    pub hedges: u32,
     /// The sum of all waits.
     pub waited: Duration,
     /// From the start of the first attempt to the end.
@@ -206,7 +229,7 @@ impl<T, E> Outcome<T, E> {
     /// assert!(!outcome.recovered());
     /// ```
     pub fn recovered(&self) -> bool {
-        self.reason.is_none() && self.attempts > 1
+        self.reason.is_none() && self.attempt > 1
     }
 
     /// The attempts' errors with their numbers: the first eight and the last eight, the one in
@@ -220,7 +243,7 @@ impl<T, E> Outcome<T, E> {
     /// assert_eq!(kept, [1, 2, 3, 4, 5, 6, 7, 8, 93, 94, 95, 96, 97, 98, 99, 100]);
     /// ```
     pub fn errors(&self) -> impl Iterator<Item = (u32, &E)> {
-        let last = self.result.as_ref().err().map(|error| (self.attempts, error));
+        let last = self.result.as_ref().err().map(|error| (self.attempt, error));
         let last = last.filter(|(attempt, _)| *attempt > 0);
         self.history.iter().chain(last)
     }
@@ -231,6 +254,8 @@ impl<T, E> Outcome<T, E> {
 pub struct Report {
     pub(crate) reason: Option<Stop>,
     pub(crate) attempts: u32,
+    pub(crate) attempt: u32,
+    pub(crate) hedges: u32,
     pub(crate) waited: Duration,
     pub(crate) elapsed: Duration,
 }
@@ -444,11 +469,11 @@ impl Answer for Told {
         if result.is_err() && ledger.last.len() == KEPT {
             ledger.last.pop_front();
         }
-        let Report { reason, attempts, waited, elapsed } = report;
+        let Report { reason, attempts, attempt, hedges, waited, elapsed } = report;
         let mut history = History { first: Vec::new(), last: VecDeque::new() };
         core::mem::swap(ledger, &mut history);
         let history = history.map(|failure| failure.answer(guard, None));
         let result = result.map_err(|failure| failure.answer(guard, None));
-        Outcome { result, reason, attempts, waited, elapsed, history }
+        Outcome { result, reason, attempts, attempt, hedges, waited, elapsed, history }
     }
 }

@@ -6,10 +6,12 @@ use core::time::Duration;
 use pin_project_lite::pin_project;
 use redial_core::{Random, SplitMix64, Verdict};
 
-use crate::guard::{Guardable, Guarded, Made, MaybeGuarded};
+use crate::guard::{Guard as _, Guardable, Guarded, Made, MaybeGuarded};
+#[cfg(feature = "tracing")]
+use crate::options::TraceErrors;
 use crate::options::{
-    AsBreaker, AsBudget, Bounded, Bounds, Classify, ClassifyOk, OnRetry, Options, Present, Setup,
-    When,
+    AsBreaker, AsBudget, Bounded, Bounds, Classify, ClassifyOk, MaybeBreaker, OnRetry, Options,
+    Present, Setup, When,
 };
 use crate::outcome::{Event, Interrupted};
 
@@ -76,8 +78,12 @@ pub trait Mode<Clock, Guard> {
     fn idle() -> Self::State;
 }
 
+/// One call, as opposed to a layer, which makes one of each request. What it is given it may own,
+/// and need not share.
+pub trait OneCall {}
+
 /// A call of an operation, which gives a value or fails.
-pub trait Retried {
+pub trait Retried: OneCall {
     /// What the operation gives.
     type Value;
     /// How it fails.
@@ -214,7 +220,8 @@ where
         Retry::of(mode, options.with_judge(|judge| ClassifyOk(classify, judge)))
     }
 
-    /// Hears of each retry, after it was decided and before its wait.
+    /// Hears of each retry, after it was decided and before its wait; and of each
+    /// [hedge](Self::hedge), when it starts.
     ///
     /// ```
     /// use redial::{Policy, retry, testing::ManualClock};
@@ -300,6 +307,35 @@ where
     }
 }
 
+/// What a timeout means.
+impl<M, P, J, B, X, Br, K, R> Retry<M, Options<P, J, B, Guarded<Br, X>, K, R>>
+where
+    M: Mode<K, Guarded<Br, X>>,
+    Br: MaybeBreaker,
+{
+    /// What a timeout means; retry unless this says otherwise. `Verdict::Stop` for an operation
+    /// that must not run twice when it is unclear whether it ran once. It stands after
+    /// [`timeout`](Self::timeout); without one nothing is cut, and this has no say.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use redial::{Policy, Stop, Verdict, retry};
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// let outcome = retry(&Policy::DEFAULT, || std::future::pending::<Result<(), ()>>())
+    ///     .timeout(Duration::from_secs(1))
+    ///     .timeout_verdict(Verdict::Stop)
+    ///     .outcome()
+    ///     .await;
+    /// assert_eq!((outcome.attempts, outcome.reason), (1, Some(Stop::Rejected)));
+    /// # }
+    /// ```
+    #[inline]
+    pub fn timeout_verdict(mut self, verdict: Verdict) -> Self {
+        self.options.guard.set_timeout_verdict(verdict);
+        self
+    }
+}
+
 /// How long it may take, and what it may cost. Where the policy has a limit too, the tighter one
 /// holds.
 impl<M, P, J, B, G, K, R> Retry<M, Options<P, J, B, G, K, R>>
@@ -340,7 +376,7 @@ where
     /// ```
     #[inline]
     pub fn within(self, within: Duration) -> Retry<M, Options<P, J, Bounded<B::Budget>, G, K, R>> {
-        self.bounded(|bounds| bounds.limits = bounds.limits.within(within))
+        self.bounded(|bounds| bounds.set_within(within))
     }
 
     /// The sum of all waits stays within this.
@@ -362,11 +398,12 @@ where
         self,
         wait_budget: Duration,
     ) -> Retry<M, Options<P, J, Bounded<B::Budget>, G, K, R>> {
-        self.bounded(|bounds| bounds.limits = bounds.limits.wait_budget(wait_budget))
+        self.bounded(|bounds| bounds.set_wait_budget(wait_budget))
     }
 
     /// A delay that a verdict dictates stops the call if it is longer than this, instead of being
-    /// obeyed. 120 s unless set; a pace of your own that is slower needs more.
+    /// obeyed. 120 s unless set. A pace of your own, which no server dictates, is better said by
+    /// [`policy_when`](Self::policy_when), to which this bound does not apply.
     ///
     /// ```
     /// use std::time::Duration;
@@ -385,7 +422,7 @@ where
         self,
         max_retry_after: Duration,
     ) -> Retry<M, Options<P, J, Bounded<B::Budget>, G, K, R>> {
-        self.bounded(|bounds| bounds.limits = bounds.limits.max_retry_after(max_retry_after))
+        self.bounded(|bounds| bounds.set_max_retry_after(max_retry_after))
     }
 
     /// Leave to wake up to this much late, so that timers can be coalesced: wake-ups fall on
@@ -407,7 +444,7 @@ where
         self,
         tolerance: Duration,
     ) -> Retry<M, Options<P, J, Bounded<B::Budget>, G, K, R>> {
-        self.bounded(|bounds| bounds.tolerance = tolerance)
+        self.bounded(|bounds| bounds.set_tolerance(tolerance))
     }
 
     /// The call's name in traces and metrics. It should be one of few: each is a time series.
@@ -421,9 +458,37 @@ where
     /// ```
     #[inline]
     pub fn name(self, name: &'static str) -> Retry<M, Options<P, J, Bounded<B::Budget>, G, K, R>> {
-        self.bounded(|bounds| bounds.name = name)
+        if M::STARTED {
+            self.options.spans.name(name);
+        }
+        self.bounded(|bounds| bounds.set_name(name))
     }
 
+    /// Lets traces tell the texts of errors: in the span of each attempt that fails, and in the event
+    /// of each retry. Without this they tell the error's type alone, for a text may hold secrets.
+    ///
+    /// ```
+    /// use redial::{Policy, retry};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let call = retry(&Policy::DEFAULT, || async { Ok::<_, std::io::Error>(1) }).name("load").trace_errors();
+    /// # assert_eq!(call.await.unwrap(), 1);
+    /// # }
+    /// ```
+    #[cfg(feature = "tracing")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "tracing")))]
+    #[inline]
+    pub fn trace_errors(self) -> Retry<M, Options<P, TraceErrors<J>, B, G, K, R>> {
+        let (mode, options) = self.into_parts();
+        Retry::of(mode, options.with_judge(TraceErrors))
+    }
+}
+
+/// What it is paid from.
+impl<M, P, J, B, G, K, R> Retry<M, Options<P, J, B, G, K, R>>
+where
+    M: Mode<K, G> + OneCall,
+    B: Bounds,
+{
     /// Pays for each retry from a budget that many calls share, given as `&Budget` or `Arc<Budget>`;
     /// deposits the share of this call.
     ///

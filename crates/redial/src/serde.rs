@@ -66,10 +66,10 @@ use serde::ser::{Serialize, Serializer};
 /// All errors of the clause or table, each with its diagnostic's name and the offending value.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Policy, D::Error> {
     if deserializer.is_human_readable() {
-        deserializer.deserialize_any(PolicyVisitor)
+        deserializer.deserialize_any(PolicyVisitor { name: "" })
     } else {
         // A format that does not describe itself cannot say whether a table or a clause follows.
-        deserializer.deserialize_str(PolicyVisitor)
+        deserializer.deserialize_str(PolicyVisitor { name: "" })
     }
 }
 
@@ -181,10 +181,49 @@ impl Serialize for Configured {
     }
 }
 
-struct PolicyVisitor;
+/// What no clause could have at its place is refused by name, as everything else that is wrong: these
+/// methods of a [`Visitor`] that has a `name`.
+macro_rules! refuse {
+    ($($found:ident)*) => { $(refuse!(@ $found);)* };
+    (@ bool) => { refuse!(@@ visit_bool(value: bool), "`{value}`"); };
+    (@ number) => {
+        refuse!(@@ visit_i64(value: i64), "`{value}`");
+        refuse!(@@ visit_u64(value: u64), "`{value}`");
+        refuse!(@@ visit_f64(value: f64), "`{value}`");
+    };
+    (@ text) => { refuse!(@@ visit_str(value: &str), "`{value}`"); };
+    (@ null) => { refuse!(@@ visit_unit(), "null"); };
+    (@ list) => {
+        fn visit_seq<A: SeqAccess<'de>>(self, _list: A) -> Result<Self::Value, A::Error> {
+            Err(wrong_type(self.name, format_args!("a list"), &self))
+        }
+    };
+    (@ table) => {
+        fn visit_map<A: MapAccess<'de>>(self, _map: A) -> Result<Self::Value, A::Error> {
+            Err(wrong_type(self.name, format_args!("a table"), &self))
+        }
+    };
+    (@@ $visit:ident($($value:ident: $type:ty)?), $found:literal) => {
+        fn $visit<E: de::Error>(self $(, $value: $type)?) -> Result<Self::Value, E> {
+            Err(wrong_type(self.name, format_args!($found), &self))
+        }
+    };
+}
+
+fn wrong_type<E: de::Error>(name: &str, found: fmt::Arguments<'_>, wanted: &dyn de::Expected) -> E {
+    let colon = if name.is_empty() { "" } else { ": " };
+    E::custom(format_args!("wrong-type: {name}{colon}{found} is not {wanted}"))
+}
+
+/// A policy, whose name the configuration knows.
+struct PolicyVisitor {
+    name: &'static str,
+}
 
 impl<'de> Visitor<'de> for PolicyVisitor {
     type Value = Policy;
+
+    refuse!(bool number null list);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a policy: a clause such as \"retry: 4, delay: 1s\", or a table of its options")
@@ -205,13 +244,15 @@ impl<'de> Visitor<'de> for PolicyVisitor {
                 return Err(de::Error::custom(format_args!("duplicate-option: `{name}`")));
             }
             if options.len() == OPTIONS_MAX {
-                return Err(de::Error::custom(format_args!("more than {OPTIONS_MAX} options")));
+                return Err(de::Error::custom(format_args!(
+                    "syntax: a policy has no more than {OPTIONS_MAX} options"
+                )));
             }
             if name == "modifiers" {
-                modifiers = Some(map.next_value::<Vec<Modifier>>()?);
+                modifiers = Some(map.next_value_seed(ModifiersVisitor { name: "modifiers" })?);
                 continue;
             }
-            let Value(value) = map.next_value()?;
+            let value = map.next_value_seed(ValueVisitor { name: &name, in_list: false })?;
             options.push(Written { name, value });
         }
         // Stable: the other options stay where they are, before those that have an order.
@@ -219,10 +260,10 @@ impl<'de> Visitor<'de> for PolicyVisitor {
         if let Some(modifiers) = modifiers {
             if let Some(Written { name, .. }) = options.iter().find(|option| option.is_modifier()) {
                 return Err(de::Error::custom(format_args!(
-                    "`{name}` stands beside `modifiers`; put it into that list"
+                    "duplicate-option: `{name}` stands beside `modifiers`; put it into that list"
                 )));
             }
-            options.extend(modifiers.into_iter().map(|Modifier(written)| written));
+            options.extend(modifiers);
         }
         policy_of(&clause::read(&clause_of(&options)?))
     }
@@ -257,7 +298,9 @@ fn clause_of<E: de::Error>(options: &[Written]) -> Result<String, E> {
             own_name.of(&option) == name && own_value.of(&option) == value
         });
         if !is_one || parts.next().is_some() {
-            return Err(de::Error::custom(format_args!("`{name}`: `{value}` is not one value")));
+            return Err(de::Error::custom(format_args!(
+                "syntax: {name}: `{value}` is not one value"
+            )));
         }
         if !text.is_empty() {
             text.push_str(", ");
@@ -285,54 +328,112 @@ impl fmt::Display for Errors<'_> {
     }
 }
 
-/// An entry of `modifiers`: a table with one key.
-struct Modifier(Written);
+/// The list `modifiers`, of tables with one key each.
+struct ModifiersVisitor {
+    name: &'static str,
+}
 
-impl<'de> Deserialize<'de> for Modifier {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ModifierVisitor;
+impl<'de> de::DeserializeSeed<'de> for ModifiersVisitor {
+    type Value = Vec<Written>;
 
-        impl<'de> Visitor<'de> for ModifierVisitor {
-            type Value = Modifier;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a table with one of the keys min_delay, max_delay and jitter")
+impl<'de> Visitor<'de> for ModifiersVisitor {
+    type Value = Vec<Written>;
+
+    refuse!(bool number text null table);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of tables")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut modifiers = Vec::new();
+        while let Some(modifier) = list.next_element_seed(ModifierVisitor { name: self.name })? {
+            if modifiers.len() == OPTIONS_MAX {
+                return Err(de::Error::custom(format_args!(
+                    "too-many-modifiers: more than {OPTIONS_MAX}"
+                )));
             }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Modifier, A::Error> {
-                let Some((name, Value(value))) = map.next_entry::<String, Value>()? else {
-                    return Err(de::Error::invalid_length(0, &self));
-                };
-                let written = Written { name, value };
-                if !written.is_modifier() {
-                    return Err(de::Error::unknown_field(&written.name, &CHAIN));
-                }
-                match map.next_key::<String>()? {
-                    Some(_) => Err(de::Error::invalid_length(2, &self)),
-                    None => Ok(Modifier(written)),
-                }
-            }
+            modifiers.push(modifier);
         }
-
-        deserializer.deserialize_map(ModifierVisitor)
+        Ok(modifiers)
     }
 }
 
-/// A value as it is written in a clause.
-struct Value(String);
+/// One of them.
+struct ModifierVisitor {
+    name: &'static str,
+}
 
-impl<'de> Deserialize<'de> for Value {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ValueVisitor { in_list: false }).map(Self)
+impl<'de> de::DeserializeSeed<'de> for ModifierVisitor {
+    type Value = Written;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Written, D::Error> {
+        deserializer.deserialize_any(self)
     }
 }
 
-struct ValueVisitor {
+impl<'de> Visitor<'de> for ModifierVisitor {
+    type Value = Written;
+
+    refuse!(bool number text null list);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table with one of the keys min_delay, max_delay and jitter")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Written, A::Error> {
+        let Some(name) = map.next_key::<String>()? else {
+            return Err(wrong_type(self.name, format_args!("an empty table"), &self));
+        };
+        let value = map.next_value_seed(ValueVisitor { name: &name, in_list: false })?;
+        let written = Written { name, value };
+        if !written.is_modifier() {
+            return Err(not_a_modifier(&written));
+        }
+        match map.next_key::<String>()? {
+            Some(_) => Err(wrong_type(self.name, format_args!("a table with two keys"), &self)),
+            None => Ok(written),
+        }
+    }
+}
+
+/// An option that is known has its place beside the list; of any other, the parser knows the nearest.
+fn not_a_modifier<E: de::Error>(written: &Written) -> E {
+    let name = &written.name;
+    if clause::OPTIONS.contains(&name.as_str()) {
+        return E::custom(format_args!(
+            "unknown-option: `{name}` is not a modifier; put it beside `modifiers`"
+        ));
+    }
+    match clause_of(core::slice::from_ref(written)) {
+        Ok(text) => E::custom(Errors(&clause::read(&text))),
+        Err(error) => error,
+    }
+}
+
+/// A value, as it is written in a clause; an entry of a list is not a list itself.
+struct ValueVisitor<'n> {
+    name: &'n str,
     in_list: bool,
 }
 
-impl<'de> Visitor<'de> for ValueVisitor {
+impl<'de> de::DeserializeSeed<'de> for ValueVisitor<'_> {
     type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ValueVisitor<'_> {
+    type Value = String;
+
+    refuse!(null table);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.in_list { "a number or a text" } else { "a number, a text or a list" })
@@ -359,29 +460,19 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<String, A::Error> {
-        if self.in_list {
-            return Err(de::Error::invalid_type(de::Unexpected::Seq, &self));
+        let Self { name, in_list } = self;
+        if in_list {
+            return Err(wrong_type(name, format_args!("a list in a list"), &self));
         }
         let mut entries = Vec::new();
-        while let Some(entry) = list.next_element_seed(EntrySeed)? {
+        while let Some(entry) = list.next_element_seed(ValueVisitor { name, in_list: true })? {
             if entry.contains([',', '[', ']', '#', '"', '\n']) {
                 return Err(de::Error::custom(format_args!(
-                    "`{entry}` is not one entry of a list"
+                    "syntax: {name}: `{entry}` is not one entry of a list"
                 )));
             }
             entries.push(entry);
         }
         Ok(format!("[{}]", entries.join(", ")))
-    }
-}
-
-/// An entry of a list, which is not a list itself.
-struct EntrySeed;
-
-impl<'de> de::DeserializeSeed<'de> for EntrySeed {
-    type Value = String;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
-        deserializer.deserialize_any(ValueVisitor { in_list: true })
     }
 }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use redial_core::{AsPolicy, Decision, Gate, Random, Stop, Time, Verdict};
+use redial_core::{AsPolicy, Decision, Gate, Random, Ruling, Stop, Time, Verdict};
 
 use crate::attempt::Attempt;
 use crate::clock::coalesced;
@@ -12,7 +12,7 @@ use crate::outcome::{Answer, Event, Failure, Ledger, Report};
 use crate::telemetry;
 use crate::testing::switch;
 
-impl<P: AsPolicy, J, B: Bounds, G, K, R: Random> Options<P, J, B, G, K, R> {
+impl<P: AsPolicy, J, B: Bounds, G, K, R> Options<P, J, B, G, K, R> {
     /// The first attempt is about to start. Gives the time, if somebody wants to know it.
     #[inline]
     pub(crate) fn start(&mut self, timed: bool, now: impl FnOnce(&K) -> Time) -> Option<Time> {
@@ -21,20 +21,22 @@ impl<P: AsPolicy, J, B: Bounds, G, K, R: Random> Options<P, J, B, G, K, R> {
             self.call.start_at(now);
         }
         self.deposit();
+        self.spans.open(self.bounds.name());
         now
     }
 
     #[inline]
     pub(crate) fn deposit(&self) {
-        if let Some(budget) = self.bounds.limits().shared_budget() {
+        if let Some(budget) = self.bounds.limits().get_budget() {
             budget.deposit();
         }
     }
 
-    /// Whether the time of the start will be asked for.
+    /// Whether the time of the start will be asked for: by a deadline, or by whoever says that it
+    /// is `timed`. A budget asks for the time of a failure alone.
     #[inline]
     pub(crate) fn is_timed(&self, timed: bool) -> bool {
-        timed || telemetry::ENABLED || self.call.needs_time() || self.bounds.limits().need_time()
+        timed || telemetry::ENABLED || self.call.needs_time() || self.bounds.has_deadline()
     }
 
     #[inline]
@@ -76,7 +78,7 @@ impl<P: AsPolicy, J, B: Bounds, G: Gate, K, R: Random> Options<P, J, B, G, K, R>
         now: impl FnOnce(&K) -> Time,
         verdict: impl FnOnce(&mut J) -> Verdict,
     ) -> Decision {
-        let Self { call, judge, bounds, guard, clock, random } = self;
+        let Self { call, judge, bounds, guard, clock, random, spans } = self;
         if switch::retries_are_off() {
             // Counted like any other failure, and judged to be the last.
             let _ = call.failed(Time::ZERO, || Verdict::Stop, random);
@@ -85,7 +87,34 @@ impl<P: AsPolicy, J, B: Bounds, G: Gate, K, R: Random> Options<P, J, B, G, K, R>
             }
             return Decision::Stop(Stop::AttemptsSpent);
         }
-        call.failed_past(&bounds.limits(), guard, || now(clock), || verdict(judge), random)
+        let verdict = || spans.scope(|| verdict(judge));
+        bounds.under(|limits| call.failed_past(limits, guard, || now(clock), verdict, random))
+    }
+
+    /// As `decide`, where a failure may be of a kind with a policy of its own.
+    pub(crate) fn decide_ruled(
+        &mut self,
+        now: impl FnOnce(&K) -> Time,
+        ruling: impl FnOnce(&mut J, &mut dyn Random) -> Ruling,
+    ) -> Decision {
+        if switch::retries_are_off() {
+            return self.decide(now, |_| Verdict::Stop);
+        }
+        let Self { call, judge, bounds, guard, clock, random, spans } = self;
+        let ruling = |random: &mut R| spans.scope(|| ruling(judge, random));
+        call.failed_as(&bounds.limits(), guard, || now(clock), ruling, random)
+    }
+
+    /// An attempt failed with an error.
+    #[inline]
+    pub(crate) fn decide_error<T, E>(&mut self, now: impl FnOnce(&K) -> Time, error: &E) -> Decision
+    where
+        J: Judge<T, E>,
+    {
+        match J::KINDS {
+            true => self.decide_ruled(now, |judge, random| judge.ruling(error, random)),
+            false => self.decide(now, |judge| judge.error(error)),
+        }
     }
 
     /// A timeout was not retried. What another attempt would meet again says nothing about the
@@ -97,24 +126,65 @@ impl<P: AsPolicy, J, B: Bounds, G: Gate, K, R: Random> Options<P, J, B, G, K, R>
         }
     }
 
+    /// What is to be said of the call, which is over, but for the time that it took.
+    #[inline]
+    pub(crate) fn told(&self, reason: Option<Stop>) -> Report {
+        let attempts = self.call.failures().saturating_add(u32::from(reason.is_none()));
+        Report {
+            reason,
+            attempts,
+            attempt: attempts,
+            hedges: 0,
+            waited: self.call.waited(),
+            elapsed: Duration::ZERO,
+        }
+    }
+
+    /// An attempt failed: its span says how, and is closed.
+    #[inline]
+    pub(crate) fn attempt_failed<T, E>(&mut self, error: Option<&E>, timed_out: bool)
+    where
+        J: Judge<T, E>,
+    {
+        let error_type = match error {
+            Some(_) => core::any::type_name::<E>(),
+            None if timed_out => "timeout",
+            None => "unaccepted",
+        };
+        self.spans.failed(error_type, error.and_then(|error| self.judge.text(error)));
+    }
+
     /// A retry was decided: whoever wants to know of it hears it before the wait.
     #[inline]
     pub(crate) fn retrying<T, E>(&mut self, delay: Duration, error: Option<&E>, timed_out: bool)
     where
         J: Judge<T, E>,
     {
+        let attempt = self.call.failures();
+        self.announce::<T, E>(attempt, delay, error, timed_out, false);
+    }
+
+    /// Another attempt will follow this one, or starts beside it.
+    #[inline]
+    pub(crate) fn announce<T, E>(
+        &mut self,
+        attempt: u32,
+        delay: Duration,
+        error: Option<&E>,
+        timed_out: bool,
+        hedge: bool,
+    ) where
+        J: Judge<T, E>,
+    {
         // A hook that panics cancels the retry that was paid for.
         self.bounds.paid();
-        let event = Event {
-            attempt: self.call.failures(),
-            attempts: self.call.policy().attempts(),
-            delay,
-            waited: self.call.waited(),
-            error,
-            timed_out,
-        };
-        self.judge.retrying(&event);
-        telemetry::retried(self.bounds.name(), &event);
+        let (attempts, waited) = (self.call.policy().attempts(), self.call.waited());
+        let event = Event { attempt, attempts, delay, waited, error, timed_out, hedge };
+        let Self { judge, bounds, spans, .. } = self;
+        spans.scope(|| {
+            judge.retrying(&event);
+            telemetry::retried(bounds.name(), &event, error.and_then(|error| judge.text(error)));
+        });
     }
 }
 
@@ -133,9 +203,12 @@ impl<P: AsPolicy, J, B: Bounds, G: Guard, K, R: Random> Options<P, J, B, G, K, R
         J: Judge<T, E>,
     {
         let error = failure.error();
+        self.attempt_failed(error, error.is_none());
         let timed_out = self.guard.timeout_verdict();
-        let verdict = |judge: &mut J| error.map_or(timed_out, |error| judge.error(error));
-        let decision = self.decide(&now, verdict);
+        let decision = match error {
+            Some(error) if J::KINDS => self.decide_error(&now, error),
+            _ => self.decide(&now, |judge| error.map_or(timed_out, |error| judge.error(error))),
+        };
         if error.is_none() && decision == Decision::Stop(Stop::Rejected) {
             self.tell_breaker(now);
         }
@@ -155,6 +228,7 @@ impl<P: AsPolicy, J, B: Bounds, G: Guard, K, R: Random> Options<P, J, B, G, K, R
         let Self { guard, clock, .. } = self;
         guard.enter(|| now(clock))?;
         self.bounds.spent();
+        self.spans.begin(self.call.failures().saturating_add(1), false);
         Ok(())
     }
 
@@ -168,6 +242,7 @@ impl<P: AsPolicy, J, B: Bounds, G: Guard, K, R: Random> Options<P, J, B, G, K, R
     where
         J: Judge<T, E>,
     {
+        self.attempt_failed(None, false);
         match self.decide(&now, |_| verdict) {
             Decision::Stop(reason) => Err(reason),
             Decision::Wait(delay) => {
@@ -212,7 +287,7 @@ impl<P: AsPolicy, J, B: Bounds, G: Guard, K, R: Random> Options<P, J, B, G, K, R
     /// What is to be said of the call, which is over; and says it to whoever listens.
     #[inline]
     pub(crate) fn report(
-        &self,
+        &mut self,
         timed: bool,
         reason: Option<Stop>,
         now: impl FnOnce(&K) -> Time,
@@ -220,13 +295,14 @@ impl<P: AsPolicy, J, B: Bounds, G: Guard, K, R: Random> Options<P, J, B, G, K, R
         let timed = timed || telemetry::ENABLED;
         let elapsed =
             if timed { now(&self.clock).since(self.call.started()) } else { Duration::ZERO };
-        let report = Report {
-            reason,
-            attempts: self.call.failures().saturating_add(u32::from(reason.is_none())),
-            waited: self.call.waited(),
-            elapsed,
-        };
-        telemetry::ended(self.bounds.name(), &report);
+        self.tell(Report { elapsed, ..self.told(reason) })
+    }
+
+    /// Says it to whoever listens.
+    #[inline]
+    pub(crate) fn tell(&mut self, report: Report) -> Report {
+        self.spans.scope(|| telemetry::ended(self.bounds.name(), &report));
+        self.spans.close(&report);
         report
     }
 }

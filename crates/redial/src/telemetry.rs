@@ -1,6 +1,12 @@
-//! Events and numbers for the world outside, where a feature asks for them.
+//! Events, spans and numbers for the world outside, where a feature asks for them.
 //!
 //! The names are stable; the table of them is in the guide, in `guide/observing.md`.
+
+mod spans;
+
+pub(crate) use spans::{AttemptSpan, Spans};
+
+use core::fmt;
 
 #[cfg(feature = "tracing")]
 use redial_core::Stop;
@@ -12,7 +18,14 @@ pub(crate) const ENABLED: bool = cfg!(any(feature = "tracing", feature = "metric
 
 /// An attempt failed, and the wait before the next is about to begin.
 #[inline]
-pub(crate) fn retried<E>(name: &'static str, event: &Event<'_, E>) {
+pub(crate) fn retried<E>(
+    name: &'static str,
+    event: &Event<'_, E>,
+    text: Option<&dyn fmt::Display>,
+) {
+    if event.hedge {
+        return hedged(name, event);
+    }
     #[cfg(feature = "tracing")]
     tracing::info!(
         target: "redial",
@@ -21,6 +34,7 @@ pub(crate) fn retried<E>(name: &'static str, event: &Event<'_, E>) {
         delay_ms = millis(event.delay),
         waited_ms = millis(event.waited),
         timed_out = event.timed_out,
+        error = text.map(tracing::field::display),
         "retry"
     );
     #[cfg(feature = "metrics")]
@@ -28,6 +42,16 @@ pub(crate) fn retried<E>(name: &'static str, event: &Event<'_, E>) {
         metrics::counter!("redial_retries_total", "call" => name).increment(1);
         metrics::histogram!("redial_delay_seconds", "call" => name).record(event.delay);
     }
+    let _ = (name, event, text);
+}
+
+/// A hedge starts beside an attempt that has not answered.
+#[inline]
+fn hedged<E>(name: &'static str, event: &Event<'_, E>) {
+    #[cfg(feature = "tracing")]
+    tracing::info!(target: "redial", call = name, attempt = event.attempt, "hedge");
+    #[cfg(feature = "metrics")]
+    metrics::counter!("redial_hedges_total", "call" => name).increment(1);
     let _ = (name, event);
 }
 
@@ -53,7 +77,7 @@ pub(crate) fn ended(name: &'static str, report: &Report) {
 /// At once, after retries, or the reason why not.
 #[cfg(any(feature = "tracing", feature = "metrics"))]
 fn outcome(report: &Report) -> &'static str {
-    match (report.reason, report.attempts) {
+    match (report.reason, report.attempt) {
         (Some(reason), _) => reason.name(),
         (None, 1) => "success",
         (None, _) => "recovered",
@@ -76,7 +100,7 @@ fn trace_outcome(name: &'static str, report: &Report) {
             )
         };
     }
-    match (report.reason, report.attempts) {
+    match (report.reason, report.attempt) {
         // What the caller would not have retried, such as a 404, is the caller's to log.
         (Some(Stop::Rejected), _) => outcome_at!(DEBUG),
         (Some(_), _) => outcome_at!(WARN),

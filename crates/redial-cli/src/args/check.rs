@@ -12,10 +12,11 @@ Examples:
   redial check --with 'retry: 3, dely: 1s'
   redial check --deny-warnings --format github retries.toml
   redial check --fix retries.yaml
+  redial check thumbnails.yaml      a flow, with the programs and the rules that it names
 
 Exit codes: 0 no errors; 1 errors, or warnings with --deny-warnings; 125 a file cannot be read.")]
 pub(crate) struct Check {
-    /// Files with policies or rules; - is standard input
+    /// Files with policies, rules or flows; - is standard input
     #[arg(value_name = "FILE", required_unless_present = "with", value_hint = clap::ValueHint::FilePath)]
     pub(crate) files: Vec<String>,
     /// Clause to check

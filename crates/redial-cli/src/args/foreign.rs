@@ -23,6 +23,9 @@ const VERBS: [(&str, &[&str]); 9] = [
     ("tune", &["optimise", "optimize", "search"]),
 ];
 
+/// The verbs that start processes or lock files, as Unix does it.
+const UNIX_VERBS: [&str; 3] = ["run", "until", "shared"];
+
 /// Our flags that are no policy options, and what others call them; and words that mean one thing on a
 /// command line and another in a file: `--times 5` is five attempts.
 const FLAGS: [(&str, &[&str]); 8] = [
@@ -47,7 +50,14 @@ pub(crate) fn suggest(
 ) -> clap::Error {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
-            if let Some(ours) = text(&error, ContextKind::InvalidSubcommand).and_then(verb_for) {
+            let written = text(&error, ContextKind::InvalidSubcommand).unwrap_or_default();
+            let ours = verb_for(written);
+            let verb = ours.unwrap_or(written);
+            if UNIX_VERBS.contains(&verb) && command.find_subcommand(verb).is_none() {
+                let tip = format!("'{verb}' is there on Linux, macOS and the BSDs alone");
+                error.remove(ContextKind::SuggestedSubcommand);
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+            } else if let Some(ours) = ours {
                 let suggested = ContextValue::Strings(vec![ours.to_owned()]);
                 error.insert(ContextKind::SuggestedSubcommand, suggested);
             }

@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use super::{Suggested, rule_sets, verbs};
+use super::rules::rule_sets;
+use super::{Suggested, verbs};
 
 fn topics() -> Vec<&'static str> {
     [crate::verb::help::topics(), verbs()].concat()
@@ -41,16 +42,19 @@ Examples:
   redial help policy                the language, with examples
   redial help rules                 conditions, and sets of them
   redial help rules git > git.toml  a set as a file, to read or to extend
+  redial help flows                 flow files, with examples
+  redial help shared create budget
   redial help budget                one retry budget for many processes; also breaker
   redial help events                the lines that run --events writes
   redial help exit-codes            of every verb
   redial help environment           defaults for a CI job or a host
-  redial help schema > policies.schema.json")]
+  redial help schema > policies.schema.json
+  redial help flow-schema > flow.schema.json")]
 pub(crate) struct Help {
-    /// Verb, or topic: policy, rules, schema, budget, breaker, events, exit-codes or environment
+    /// Verb, or topic: policy, rules, schema, flows, flow-schema, budget, breaker, events, exit-codes or environment
     #[arg(value_name = "TOPIC", value_parser = Suggested(topics), hide_possible_values = true)]
     pub(crate) topic: Option<String>,
-    /// After rules, the set to print; after shared, its subcommand
-    #[arg(value_name = "SET", value_parser = Suggested(rule_sets), hide_possible_values = true)]
-    pub(crate) set: Option<String>,
+    /// After rules, the set to print; after shared and flow, their subcommands
+    #[arg(value_name = "MORE", value_parser = Suggested(rule_sets), hide_possible_values = true)]
+    pub(crate) more: Vec<String>,
 }

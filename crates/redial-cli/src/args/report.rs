@@ -12,9 +12,10 @@ Examples:
 
 A run is flaky if it succeeded after a failed attempt. The flake rate is the share of flaky runs among \
                   those that succeeded or failed; runs that were cancelled, refused or killed do not \
-                  count. Lines that cannot be read are counted on standard error and skipped.")]
+                  count. Lines that cannot be read are counted on standard error and skipped. Of the journal of a \
+                  flow, each task counts as a run, and its step as the command.")]
 pub(crate) struct Report {
-    /// Event logs, as `redial run --events` writes them; - is standard input
+    /// Event logs, as `redial run --events` writes them, or journals of flows; - is standard input
     #[arg(value_name = "EVENTS", required = true, value_hint = clap::ValueHint::FilePath)]
     pub(crate) events: Vec<String>,
     /// Output format [default: by the extension of the output file, or table]

@@ -4,10 +4,10 @@ use clap::Args;
 use redial_sim::tune::Effort;
 
 use super::{PolicyFlags, Suggested};
-use crate::simulate::flags::ScenarioFlags;
-use crate::simulate::measure::Measure;
-use crate::simulate::scenario::ALL;
-use crate::simulate::value::{self, Choices, Share};
+use crate::verb::simulate::flags::{ScenarioFlags, only_contention};
+use crate::verb::simulate::measure::Measure;
+use crate::verb::simulate::scenario::ALL;
+use crate::verb::simulate::value::{self, Choices, Share};
 use crate::view::text::wrap;
 
 fn scenarios() -> Vec<&'static str> {
@@ -58,11 +58,7 @@ pub(crate) struct Simulate {
     #[arg(value_name = "SCENARIO", help = names(), value_parser = Suggested(scenarios), hide_possible_values = true, value_hint = clap::ValueHint::FilePath)]
     pub(crate) scenario: String,
     #[command(flatten)]
-    pub(crate) policy: PolicyFlags,
-    #[command(flatten)]
-    pub(crate) flags: ScenarioFlags,
-    #[command(flatten)]
-    pub(crate) experiment: ExperimentFlags,
+    pub(crate) study: StudyFlags,
     /// How often each policy is tried [default: 500 for contention, 20 for the others]
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Trials")]
     pub(crate) trials: Option<u32>,
@@ -76,7 +72,7 @@ pub(crate) struct Simulate {
 
 /// `redial tune`
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(mut_args = only_contention, after_help = "\
 Examples:
   redial tune contention --clients 10..190 --with 'attempts: unlimited, delay: 10ms, backoff: \
                   exponential, max_delay: 2s, jitter: full'
@@ -94,11 +90,7 @@ pub(crate) struct Tune {
     #[arg(value_name = "SCENARIO", value_parser = Suggested(|| vec!["contention"]), hide_possible_values = true, value_hint = clap::ValueHint::FilePath)]
     pub(crate) scenario: String,
     #[command(flatten)]
-    pub(crate) policy: PolicyFlags,
-    #[command(flatten)]
-    pub(crate) flags: ScenarioFlags,
-    #[command(flatten)]
-    pub(crate) experiment: ExperimentFlags,
+    pub(crate) study: StudyFlags,
     /// How long to search [default: normal]
     #[arg(long, value_name = "HOW", value_parser = value::choice(EFFORT), help_heading = "Trials")]
     pub(crate) effort: Option<Effort>,
@@ -113,6 +105,17 @@ pub(crate) struct Tune {
     pub(crate) assert: Vec<String>,
     #[command(flatten)]
     pub(crate) output: OutputFlags,
+}
+
+/// The policies, the scenario they are tried in, and how.
+#[derive(Args, Debug)]
+pub(crate) struct StudyFlags {
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlags,
+    #[command(flatten)]
+    pub(crate) flags: ScenarioFlags,
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentFlags,
 }
 
 const EFFORT: Choices<Effort> = &[

@@ -40,7 +40,7 @@ pub(crate) fn summarise(severity: Severity, command: &str, message: &str) -> Res
     };
     let line = format!("{sign} {}: {}\n\n", markdown_code(command), markdown(message));
     let mut options = std::fs::OpenOptions::new();
-    // Nothing that is no file shall keep us waiting.
+    // Opening a FIFO must not block.
     options.append(true).create(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
     let summary = options.open(&path);
     summary.and_then(|mut summary| summary.write_all(line.as_bytes())).map_err(|error| {

@@ -1,5 +1,5 @@
-//! What redial says about a run, on standard error: nothing as long as everything is as it should
-//! be; a line for each failed attempt, and one at the end.
+//! What redial prints about a run, on standard error: nothing if the first attempt succeeds; otherwise a
+//! line for each failed attempt, and one at the end.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 const GREEN: Style = AnsiColor::Green.on_default();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 
-/// How much to say.
+/// How much to print.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     Quiet,
@@ -26,45 +26,45 @@ pub(crate) enum Level {
 
 pub(crate) struct Narrator {
     level: Level,
-    /// Signs and a countdown, for a person who watches.
+    /// Whether to draw symbols and a countdown, for a person who watches.
     is_watched: bool,
     screen: Screen,
     countdown: Option<Countdown>,
-    /// What was said and not shown, where lines about failed attempts are held.
+    /// The lines since the last failed attempt, where they are held back.
     held: Option<String>,
-    silence: Silence,
+    next_line: NextLine,
 }
 
-/// How long a poll has to last before it says once more that it waits.
+/// When a poll prints its next line, as a time since its start.
 #[derive(Default)]
-struct Silence(Duration);
+struct NextLine(Duration);
 
-impl Silence {
-    /// The shortest in a log.
-    const LEAST: Duration = Duration::from_secs(10);
-    /// How often a line is drawn anew whose looks follow each other closely.
-    const REDRAWN: Duration = Duration::from_millis(100);
+impl NextLine {
+    /// The shortest interval in a log.
+    const LOG_MIN: Duration = Duration::from_secs(10);
+    /// The shortest interval on a terminal.
+    const SCREEN_MIN: Duration = Duration::from_millis(100);
 
-    /// Whether to say it in a log: at the first look, and then whenever the poll has lasted twice as
-    /// long as the last time. A line for every look would fill the log of a CI job.
-    fn ends_in_log(&mut self, elapsed: Duration) -> bool {
-        self.ends(elapsed, elapsed.saturating_mul(2).max(Self::LEAST))
+    /// Whether a line is due in a log: at the first look, and then whenever the time has doubled. A line
+    /// for every look would fill the log of a CI job.
+    fn is_due_in_log(&mut self, elapsed: Duration) -> bool {
+        self.is_due(elapsed, elapsed.saturating_mul(2).max(Self::LOG_MIN))
     }
 
-    fn ends_on_screen(&mut self, elapsed: Duration) -> bool {
-        self.ends(elapsed, elapsed.saturating_add(Self::REDRAWN))
+    fn is_due_on_screen(&mut self, elapsed: Duration) -> bool {
+        self.is_due(elapsed, elapsed.saturating_add(Self::SCREEN_MIN))
     }
 
-    fn ends(&mut self, elapsed: Duration, next: Duration) -> bool {
-        let ends = elapsed >= self.0;
-        if ends {
+    fn is_due(&mut self, elapsed: Duration, next: Duration) -> bool {
+        let is_due = elapsed >= self.0;
+        if is_due {
             self.0 = next;
         }
-        ends
+        is_due
     }
 }
 
-/// The sign that a line begins with on a terminal.
+/// The symbol that a line begins with on a terminal.
 #[derive(Clone, Copy)]
 pub(crate) enum Sign {
     Failed,
@@ -74,8 +74,7 @@ pub(crate) enum Sign {
 }
 
 impl Narrator {
-    // Inlined, as what else `run` needs of this folder where all goes well: called, it would be a page to
-    // read for itself.
+    // Inlined, as all of this folder that `run` needs for a success: a call would be one more page to load.
     #[inline(always)]
     pub(crate) fn new(level: Level, progress: Progress, hold: bool) -> Self {
         let screen = Screen::new();
@@ -84,16 +83,16 @@ impl Narrator {
             Progress::Never => false,
             Progress::Auto => screen.erases(),
         };
-        let (held, silence) = (hold.then(String::new), Silence::default());
-        Self { level, is_watched, screen, countdown: None, held, silence }
+        let (held, next_line) = (hold.then(String::new), NextLine::default());
+        Self { level, is_watched, screen, countdown: None, held, next_line }
     }
 
-    /// What was said since the last time, where it is held.
+    /// The lines that were held back since the last call.
     pub(crate) fn take_held(&mut self) -> String {
         self.held.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// From now on nothing is held; what was, is given back. The run is over.
+    /// Stops holding lines back, because the run is over. Returns those that were.
     #[inline(always)]
     pub(crate) fn release(&mut self) -> String {
         self.clear();
@@ -104,19 +103,19 @@ impl Narrator {
         self.level == Level::Verbose
     }
 
-    /// `parts` as one line, after what it is `about`.
+    /// Prints a line: what it is `about`, and its `parts`.
     pub(crate) fn line(&mut self, sign: Sign, about: &str, parts: &[String]) {
         if self.level >= Level::Normal {
             self.print(&self.drawn(sign, about, parts));
         }
     }
 
-    /// What is redial's own doing: also for who wants to hear nothing else.
+    /// Prints a line about what redial itself does, also with `--quiet`.
     pub(crate) fn error(&mut self, about: &str, parts: &[String]) {
         self.print(&self.drawn(Sign::Failed, about, parts));
     }
 
-    /// A line that is there while redial waits.
+    /// Prints a line about a delay, with a countdown on a terminal.
     pub(crate) fn waiting(&mut self, about: &str, parts: &[String], delay: Duration) {
         if self.level < Level::Normal {
             return;
@@ -130,8 +129,8 @@ impl Narrator {
         }
     }
 
-    /// A look that did not succeed: `elapsed` is since the start of the poll. On a terminal the line is
-    /// drawn over by the next one.
+    /// Prints a line about a look that did not succeed, `elapsed` after the start of the poll. On a
+    /// terminal the next one overwrites it.
     pub(crate) fn not_yet(
         &mut self,
         about: &str,
@@ -147,31 +146,31 @@ impl Narrator {
                 self.countdown = Some(Countdown::new(line, delay));
             }
             Level::Normal if self.is_live() => {
-                if self.silence.ends_on_screen(elapsed) {
+                if self.next_line.is_due_on_screen(elapsed) {
                     self.screen.draw(&line, "");
                 }
             }
             Level::Normal => {
-                if self.silence.ends_in_log(elapsed) {
+                if self.next_line.is_due_in_log(elapsed) {
                     self.print(&line);
                 }
             }
         }
     }
 
-    /// Takes the line away that is drawn over.
+    /// Erases the line that would be overwritten.
     #[inline(always)]
     pub(crate) fn clear(&mut self) {
         self.countdown = None;
         self.screen.erase();
     }
 
-    /// Whether a line may be drawn over.
+    /// Whether a line may be overwritten by the next one.
     fn is_live(&self) -> bool {
         self.is_watched && self.screen.is_ours()
     }
 
-    /// Draws the countdown, if there is one: how long until it is to be drawn again.
+    /// Draws the countdown, if there is one. Returns when to draw it again.
     pub(crate) fn tick(&mut self, left: Duration) -> Option<Duration> {
         if !self.screen.is_ours() {
             self.waited();
@@ -188,7 +187,7 @@ impl Narrator {
         }
     }
 
-    /// Something that is wrong with redial's own affairs, and harms the command in no way.
+    /// Prints a warning about redial itself, such as a log that cannot be written.
     pub(crate) fn warn(&mut self, message: &str) {
         if self.level >= Level::Normal {
             self.waited();
@@ -196,7 +195,7 @@ impl Narrator {
         }
     }
 
-    /// What `redial check` would say about the policy, a line each.
+    /// Prints the warnings of `redial check` about the policy.
     pub(crate) fn findings(&mut self, found: &[Diagnostic]) {
         for Diagnostic { kind, message, .. } in found {
             if self.level >= Level::Normal {
@@ -206,14 +205,14 @@ impl Narrator {
         }
     }
 
-    /// A line that is none of ours, for whoever reads standard error by machine.
+    /// Prints a line for a machine that reads standard error.
     pub(crate) fn raw(&mut self, line: &str) {
-        // The command may have left a line unfinished, which ours would have ended.
+        // The command may have left its last line without a newline, and printed lines have ended it.
         let start = if self.level == Level::Quiet { "\n" } else { "" };
         self.screen.plain(&format!("{start}{line}"));
     }
 
-    /// Something for whoever asked for more.
+    /// Prints a line with `--verbose`.
     #[inline(always)]
     pub(crate) fn detail(&mut self, message: impl FnOnce() -> String) {
         if self.is_verbose() {
@@ -228,7 +227,7 @@ impl Narrator {
         }
     }
 
-    /// What is not watched is a plain line, for logs.
+    /// On a terminal a line may overwrite another; in a log it is a plain line.
     fn show(&mut self, line: &str) {
         match self.is_watched {
             true => self.screen.line(line),
@@ -267,11 +266,11 @@ mod tests {
 
     #[test]
     fn a_poll_of_an_hour_has_ten_lines_in_a_log() {
-        let mut silence = Silence::default();
-        let said: Vec<_> =
-            (0..3600).filter(|second| silence.ends_in_log(Duration::from_secs(*second))).collect();
-        assert_eq!(said, [0, 10, 20, 40, 80, 160, 320, 640, 1280, 2560]);
-        assert!(silence.ends_in_log(Duration::MAX), "however long it lasts");
-        assert!(silence.ends_in_log(Duration::MAX));
+        let mut next = NextLine::default();
+        let printed: Vec<_> =
+            (0..3600).filter(|second| next.is_due_in_log(Duration::from_secs(*second))).collect();
+        assert_eq!(printed, [0, 10, 20, 40, 80, 160, 320, 640, 1280, 2560]);
+        assert!(next.is_due_in_log(Duration::MAX), "however long it lasts");
+        assert!(next.is_due_in_log(Duration::MAX));
     }
 }

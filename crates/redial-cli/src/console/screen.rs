@@ -1,4 +1,4 @@
-//! Standard error as a place where a line can be drawn over.
+//! Standard error as a terminal, on which a line can be overwritten.
 
 use std::time::Duration;
 
@@ -7,31 +7,31 @@ use redial_policy::Stream;
 use crate::text::{clip, columns};
 use redial_process::Output;
 
-/// What to do without: most terminals are wider.
-const USUAL: usize = 80;
+/// The width of a terminal that does not tell its own.
+const DEFAULT_WIDTH: usize = 80;
 
-/// Less than this of a line says nothing.
-const LEAST: usize = 12;
+/// How many columns of a line have to be left beside its tail.
+const TEXT_MIN: usize = 12;
 
-/// How long a line may take. Whoever does not read it does not keep us from anything else.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long to wait for a reader of standard error that does not read.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Erases from the cursor to the end of the screen. Nothing is below our line, except the rest of
-/// it where a window became narrower and the terminal broke the line anew.
+/// ED: erases from the cursor to the end of the screen. Nothing is below our line, except the rest of
+/// it where a window became narrower and the terminal wrapped the line again.
 const ERASE: &str = "\x1b[J";
 
-/// What is too long is cut at the edge, and not broken: the window may become narrower between the
-/// look at its width and the drawing.
-const CUT: &str = "\x1b[?7l";
-const BREAK: &str = "\x1b[?7h";
+/// DECAWM off and on: a line that is too long is cut at the edge and not wrapped. The window may become
+/// narrower after its width was read.
+const NO_WRAP: &str = "\x1b[?7l";
+const WRAP: &str = "\x1b[?7h";
 
 pub(crate) struct Screen {
     output: Option<Output>,
-    /// A line got stuck: the next ones are not waited for.
+    /// Whether the last write timed out. The next one does not wait then.
     stuck: bool,
-    /// It is a terminal that knows how to erase.
+    /// Whether it is a terminal that understands escape sequences.
     erases: bool,
-    /// How many columns the line takes that stands there to be drawn over.
+    /// How many columns the line takes that is to be overwritten.
     drawn: usize,
 }
 
@@ -47,14 +47,14 @@ impl Screen {
         self.erases
     }
 
-    /// Whether nobody else has the terminal: what is drawn over in the background may be the line
-    /// that somebody types.
+    /// Whether we are in the foreground process group. In the background we could overwrite a line that
+    /// somebody types.
     pub(crate) fn is_ours(&self) -> bool {
         let front = rustix::termios::tcgetpgrp(rustix::stdio::stderr());
         !self.erases || front.is_ok_and(|front| front == rustix::process::getpgrp())
     }
 
-    /// A line for good, on a row of its own also where the command has left one unfinished.
+    /// Prints a line that stays, on a row of its own even where the command has left a line unfinished.
     pub(crate) fn line(&mut self, text: &str) {
         let start = self.row();
         let text = match self.erases {
@@ -65,11 +65,11 @@ impl Screen {
         self.write(&format!("{start}{text}\n"));
     }
 
-    /// A line that another one will take the place of: cut to fit, because one that is broken in two
-    /// cannot be drawn over. `tail` is left out where there is hardly room for anything else.
+    /// Prints a line that the next one overwrites: cut to fit, because a wrapped line cannot be
+    /// overwritten. `tail` is left out where it would leave too little of the text.
     pub(crate) fn draw(&mut self, text: &str, tail: &str) {
         let room = width() - 1;
-        let tail = if columns(tail) + LEAST <= room { tail } else { "" };
+        let tail = if columns(tail) + TEXT_MIN <= room { tail } else { "" };
         let room = room - columns(tail);
         let plain = plain(text);
         let fits = columns(&plain) <= room;
@@ -77,16 +77,16 @@ impl Screen {
         let start = self.row();
         let now = columns(&plain).min(room) + columns(tail);
         let line = match self.erases {
-            // The cursor goes back to the start: when the terminal breaks the line anew, that is
-            // where its first row is, whatever became of the end.
-            true => format!("{start}{CUT}{text}{tail}{BREAK}{ERASE}\r"),
+            // The cursor goes back to the start: when the terminal wraps the line again, it stays on the
+            // first row of it.
+            true => format!("{start}{NO_WRAP}{text}{tail}{WRAP}{ERASE}\r"),
             false => format!("{start}{text}{tail}{}", self.spaces_after(now)),
         };
         self.drawn = now.max(1);
         self.write(&line);
     }
 
-    /// Takes the line away that stands there to be drawn over.
+    /// Erases the line that is to be overwritten.
     #[inline(always)]
     pub(crate) fn erase(&mut self) {
         if self.drawn > 0 {
@@ -103,20 +103,20 @@ impl Screen {
         self.write(&format!("\r{blank}"));
     }
 
-    /// A line for a log.
+    /// Prints a line for a log.
     pub(crate) fn plain(&mut self, text: &str) {
         self.write(&format!("{}\n", shown(text)));
     }
 
-    /// In one write. Where that fails there is nobody left to tell.
+    /// In one write. An error of standard error cannot be reported anywhere.
     fn write(&mut self, text: &str) {
         let output = self.output.get_or_insert_with(|| Output::open(Stream::Stderr));
-        let patience = if self.stuck { Duration::ZERO } else { PATIENCE };
-        self.stuck = output.write_within(text.as_bytes(), patience).is_err();
+        let timeout = if self.stuck { Duration::ZERO } else { WRITE_TIMEOUT };
+        self.stuck = output.write_within(text.as_bytes(), timeout).is_err();
     }
 
-    /// To the start of the line that is drawn over, or of a new one: as many spaces as a row has end
-    /// where they began only if the row was empty.
+    /// Moves to the start of the line that is overwritten, or of an empty one: after as many spaces as a
+    /// row has columns and a carriage return the cursor is on the same row only if that was empty.
     fn row(&self) -> String {
         match self.drawn {
             0 if self.erases => format!("{}\r", " ".repeat(width())),
@@ -125,7 +125,7 @@ impl Screen {
         }
     }
 
-    /// What takes away the rest of a longer line where nothing can be erased.
+    /// Spaces over the rest of a longer line, where it cannot be erased.
     fn spaces_after(&self, now: usize) -> String {
         " ".repeat(self.drawn.saturating_sub(now))
     }
@@ -134,12 +134,12 @@ impl Screen {
 fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr());
     match size.map_or(0, |size| usize::from(size.ws_col)) {
-        0 => USUAL,
+        0 => DEFAULT_WIDTH,
         columns => columns,
     }
 }
 
-/// With its styles, or without them where nobody wants any.
+/// With its styles, unless `--color` or NO_COLOR turns them off.
 pub(crate) fn shown(text: &str) -> String {
     match anstream::AutoStream::choice(&std::io::stderr()) {
         anstream::ColorChoice::Never => plain(text),

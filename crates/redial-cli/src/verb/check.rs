@@ -1,10 +1,12 @@
-//! `redial check`: the diagnostics of policies and rules, and their fixes.
+//! `redial check`: the diagnostics of policies, rules and flows, and their fixes.
 
-use redial_policy::{Diagnostic, Notation, fix, read};
+use redial_flow::notation::recognise;
+use redial_policy::{Diagnostic, Fix, Notation, fix, fixable, read};
 use serde::Serialize;
 
 use crate::args::{Check, CheckFormat};
 use crate::exit_code;
+use crate::flows;
 use crate::output::{Failure, count, json, print, print_error, print_note, replace_file};
 use crate::source::Source;
 use crate::text::{github, github_property};
@@ -58,6 +60,8 @@ struct Summary {
     files: usize,
     policies: usize,
     sets: usize,
+    flows: usize,
+    steps: usize,
     errors: usize,
     warnings: usize,
     fixed: usize,
@@ -78,12 +82,17 @@ impl Summary {
             0 => String::new(),
             fixed => format!(", {} applied", count(fixed, "fix")),
         };
-        let checked = match (self.policies, self.sets) {
-            (policies, 0) => count(policies, "policy"),
-            (0, sets) => format!("{} of rules", count(sets, "set")),
-            (policies, sets) => {
-                format!("{} and {} of rules", count(policies, "policy"), count(sets, "set"))
-            }
+        let policies = match (self.policies, self.sets + self.flows) {
+            (0, 1..) => None,
+            (policies, _) => Some(count(policies, "policy")),
+        };
+        let sets = (self.sets > 0).then(|| format!("{} of rules", count(self.sets, "set")));
+        let flows = format!("{} of {}", count(self.flows, "flow"), count(self.steps, "step"));
+        let flows = (self.flows > 0).then_some(flows);
+        let checked: Vec<_> = [policies, sets, flows].into_iter().flatten().collect();
+        let checked = match checked.as_slice() {
+            [first, second, third] => format!("{first}, {second} and {third}"),
+            some => some.join(" and "),
         };
         format!("{checked} in {}: {found}{fixed}", count(self.files, "file"))
     }
@@ -105,7 +114,10 @@ fn apply(
     notation: Option<Notation>,
     summary: &mut Summary,
 ) -> Result<(), Failure> {
-    let (text, applied) = fix(&source.text, source.format, notation);
+    let (text, applied) = match is_flow(source, notation) {
+        true => flows::fix(source)?,
+        false => fix(&source.text, source.format, notation),
+    };
     if is_stream(source) {
         print(&format!("{}\n", text.trim_end_matches('\n')))?;
     } else if applied > 0 {
@@ -126,6 +138,40 @@ fn is_stream(source: &Source) -> bool {
     matches!(source.name.as_str(), "-" | WITH)
 }
 
+/// Whether it is a flow: a dialect of policies says that it is meant to be none.
+fn is_flow(source: &Source, notation: Option<Notation>) -> bool {
+    notation.is_none() && recognise(&source.text, source.format).is_some()
+}
+
+/// What was found in a text.
+struct Found {
+    policies: usize,
+    is_rules: bool,
+    /// How many steps a flow has.
+    steps: Option<usize>,
+    diagnostics: Vec<Diagnostic>,
+    /// What `--fix` does.
+    fixes: Vec<Fix>,
+}
+
+fn found(source: &Source, notation: Option<Notation>) -> Result<Found, Failure> {
+    let document = read(&source.text, source.format, notation);
+    let policies = document.policies().len();
+    if is_flow(source, notation) {
+        let (reading, fixes) = flows::Outside::default().read(source)?;
+        let steps = Some(reading.definition.map_or(0, |definition| definition.steps.len()));
+        let diagnostics = reading.diagnostics;
+        return Ok(Found { policies, is_rules: false, steps, diagnostics, fixes });
+    }
+    Ok(Found {
+        policies,
+        is_rules: document.is_rules(),
+        steps: None,
+        diagnostics: document.diagnostics().to_vec(),
+        fixes: fixable(&source.text, &document, source.format, notation),
+    })
+}
+
 fn report(
     source: &Source,
     notation: Option<Notation>,
@@ -133,23 +179,24 @@ fn report(
     summary: &mut Summary,
     reports: &mut Vec<FileReport>,
 ) -> Result<(), Failure> {
-    let document = read(&source.text, source.format, notation);
-    let found = document.diagnostics();
+    let Found { policies, is_rules, steps, diagnostics: found, fixes } = found(source, notation)?;
     summary.files += 1;
-    summary.policies += document.policies().len();
-    summary.sets += usize::from(document.is_rules());
+    summary.policies += policies;
+    summary.sets += usize::from(is_rules);
+    summary.flows += usize::from(steps.is_some());
+    summary.steps += steps.unwrap_or_default();
     summary.warnings += found.iter().filter(|found| found.is_warning()).count();
     summary.errors += found.iter().filter(|found| !found.is_warning()).count();
     let lines = Lines::new(&source.text);
     match check.format {
         CheckFormat::Human => {
-            let drawing = Drawing::of(source).fixable(&document, notation);
+            let drawing = Drawing::of(source).applying(fixes);
             for found in found.iter().take(DRAWN_MAX) {
                 let drawn = drawing.draw(found);
                 // Standard output holds the fixed text.
                 if check.fix && is_stream(source) { print_note(&drawn) } else { print(&drawn)? }
             }
-            if document.policies().len() == 0 && found.is_empty() && !document.is_rules() {
+            if policies == 0 && found.is_empty() && !is_rules && steps.is_none() {
                 print_note(&format!("{}: there is no policy in it\n", source.name));
             }
             if let Some(more @ 1..) = found.len().checked_sub(DRAWN_MAX) {
@@ -165,7 +212,8 @@ fn report(
         }
         CheckFormat::Json => reports.push(FileReport {
             file: source.name.clone(),
-            policies: document.policies().len(),
+            policies,
+            steps,
             diagnostics: found.iter().map(|found| Finding::new(&lines, found)).collect(),
         }),
     }
@@ -183,6 +231,9 @@ struct Reports {
 struct FileReport {
     file: String,
     policies: usize,
+    /// Of a flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<usize>,
     diagnostics: Vec<Finding>,
 }
 

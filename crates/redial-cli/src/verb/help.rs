@@ -20,34 +20,46 @@ const PAGES: [(&str, &str); 5] = [
 /// The topics that are not verbs.
 pub(crate) fn topics() -> Vec<&'static str> {
     let pages = PAGES.iter().map(|(topic, _)| *topic);
-    ["policy", "rules", "schema"].into_iter().chain(pages).collect()
+    let references = ["policy", "rules", "schema", "flows", "flow-schema"];
+    references.into_iter().chain(pages).collect()
 }
 
 pub(crate) fn run(help: &Help) -> Result<u8, Failure> {
-    match (help.topic.as_deref(), help.set.as_deref()) {
-        (Some("rules"), Some(set)) => match RuleSet::text(set) {
-            Some(text) => print(text)?,
-            None => return Err(Failure::Message(no_set(set))),
+    match (help.topic.as_deref(), help.more.as_slice()) {
+        (topic, []) => about(topic),
+        (Some("rules"), [set]) => match RuleSet::text(set) {
+            Some(text) => print(text).map(|()| 0),
+            None => Err(Failure::Message(no_set(set))),
         },
-        (Some("shared"), Some(verb)) => {
-            let shared = verb_named("shared")?;
-            let Some(mut command) = shared.find_subcommand(verb).cloned() else {
-                let verbs: Vec<_> = shared.get_subcommands().map(Command::get_name).collect();
-                return Err(Failure::Message(format!(
-                    "there is no redial shared {verb}; there are {}",
-                    verbs.join(", "),
-                )));
-            };
-            print(&command.render_long_help().ansi().to_string())?;
+        (Some(verb @ ("shared" | "flow")), more) => about_subcommand(verb_named(verb)?, more),
+        (topic, more) => {
+            let (topic, more) = (topic.unwrap_or_default(), more.join(" "));
+            Err(Failure::Message(format!(
+                "there is no help about {topic} {more}; see redial help {topic}"
+            )))
         }
-        (Some(topic), Some(set)) => {
-            return Err(Failure::Message(format!(
-                "`{set}` belongs to the topic rules, not to {topic}: redial help rules {set}"
-            )));
-        }
-        (topic, _) => return about(topic),
     }
-    Ok(0)
+}
+
+fn about_subcommand(mut command: Command, names: &[String]) -> Result<u8, Failure> {
+    let mut path = format!("redial {}", command.get_name());
+    for name in names {
+        let Some(found) = command.find_subcommand(name).cloned() else {
+            let names: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
+            let known = match names.as_slice() {
+                [] => "it has no subcommands".to_owned(),
+                names => format!("there are {}", names.join(", ")),
+            };
+            return Err(Failure::Message(format!("there is no {path} {name}; {known}")));
+        };
+        path += &format!(" {name}");
+        command = found;
+    }
+    print_help(command)
+}
+
+fn print_help(mut command: Command) -> Result<u8, Failure> {
+    print(&command.render_long_help().ansi().to_string()).map(|()| 0)
 }
 
 /// The error for an unknown set of rules.
@@ -58,20 +70,19 @@ pub(crate) fn no_set(name: &str) -> String {
 }
 
 fn about(topic: Option<&str>) -> Result<u8, Failure> {
-    match topic {
-        None => print(&Cli::command().render_long_help().ansi().to_string())?,
-        Some("policy") => print(&explain::page(redial_policy::REFERENCE))?,
-        Some("rules") => print(&explain::page(redial_policy::RULES_REFERENCE))?,
-        Some("schema") => print(redial_policy::SCHEMA)?,
+    let page = match topic {
+        None => return print_help(Cli::command()),
+        Some("policy") => redial_policy::REFERENCE,
+        Some("rules") => redial_policy::RULES_REFERENCE,
+        Some("flows") => redial_flow::notation::REFERENCE,
+        Some("flow-schema") => return print(redial_flow::notation::SCHEMA).map(|()| 0),
+        Some("schema") => return print(redial_policy::SCHEMA).map(|()| 0),
         Some(topic) => match PAGES.iter().find(|(name, _)| *name == topic) {
-            Some((_, text)) => print(&explain::page(text))?,
-            None => {
-                let mut command = verb_named(topic)?;
-                print(&command.render_long_help().ansi().to_string())?;
-            }
+            Some((_, page)) => page,
+            None => return print_help(verb_named(topic)?),
         },
-    }
-    Ok(0)
+    };
+    print(&explain::page(page)).map(|()| 0)
 }
 
 /// A verb as a command of its own, under its full name.

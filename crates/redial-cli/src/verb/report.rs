@@ -6,6 +6,7 @@
 use std::path::Path;
 
 pub(crate) mod collector;
+mod journal;
 mod logs;
 pub(crate) mod summary;
 

@@ -1,5 +1,5 @@
-//! Which numbers an axis shows, where on it they are, and which of them are written beside it; and
-//! the horizontal axis itself, in a picture and in a terminal.
+//! The range of an axis, the positions of numbers on it and its ticks; and the horizontal axis itself, in
+//! a picture and in a terminal.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use crate::visible::visible;
 pub(crate) enum Scale {
     /// Equal lengths are equal differences.
     Linear,
-    /// The same, of what is counted: there is nothing to write between 1 and 2.
+    /// Linear, with ticks at whole numbers only.
     Whole,
-    /// The same, from 0 to 100, whatever part of it is used.
+    /// Linear, always from 0 to 100.
     Percent,
-    /// Equal lengths are equal factors. Only numbers above zero have a place on it.
+    /// Equal lengths are equal factors. Only for numbers above zero.
     Logarithmic,
-    /// The same, with zero at the low end.
+    /// Logarithmic, with zero at the low end.
     LogarithmicFromZero,
-    /// Equal lengths are equal times, in nanoseconds from zero on.
+    /// Linear, in nanoseconds from zero on.
     Time,
-    /// The same up to this moment, which is not far, and by its powers from there on.
+    /// Linear up to `near`, which is close to the low end, and logarithmic from there on.
     FarTime { near: u64 },
 }
 
@@ -58,7 +58,7 @@ impl Axis {
     }
 }
 
-/// Beyond these there is no telling numbers apart.
+/// Numbers beyond these are not drawn.
 const GREATEST: f64 = 1e300;
 const LEAST: f64 = 1e-300;
 
@@ -82,7 +82,7 @@ pub(crate) struct Tick {
 impl Range {
     /// From the least to the greatest of these values; none where no value has a place on it.
     pub(crate) fn around(scale: Scale, values: impl Iterator<Item = f64>) -> Option<Self> {
-        // Zero has its place below all others.
+        // Zero is at the low end, below the logarithmic part.
         let is_end = |value: &f64| scale != Scale::LogarithmicFromZero || *value >= LEAST;
         let values = values.filter(|value| has_place(scale, *value)).filter(is_end);
         let ends = values.fold(None, |ends: Option<(f64, f64)>, value| {
@@ -100,15 +100,15 @@ impl Range {
         })
     }
 
-    /// From one number to a greater one; none where they are not.
+    /// From one number to a greater one; none where `high` is not greater.
     pub(crate) fn between(scale: Scale, low: f64, high: f64) -> Option<Self> {
         let both = has_place(scale, low) && has_place(scale, high);
-        let apart = high - low > high.abs().max(low.abs()).max(LEAST) * 1e-9;
-        (both && apart).then_some(Self { scale, low, high })
+        let differ = high - low > high.abs().max(low.abs()).max(LEAST) * 1e-9;
+        (both && differ).then_some(Self { scale, low, high })
     }
 
-    /// From zero to a moment, by powers where the first of those that are shown would be lost at
-    /// the low end of an even axis. All in nanoseconds.
+    /// From zero to `end`; logarithmic where the `first` moment would be indistinguishable from zero on a
+    /// linear axis. All in nanoseconds.
     pub(crate) fn of_time(first: u64, end: u64) -> Self {
         const FAR: u64 = 1000;
         let scale = match end / FAR {
@@ -128,11 +128,11 @@ impl Range {
     fn linear(low: f64, high: f64) -> Self {
         let shown = |end: f64| if end.abs() < LEAST { 0.0 } else { end };
         let (low, high) = (shown(low), shown(high));
-        let apart = high - low > high.abs().max(low.abs()) * 1e-9;
+        let differ = high - low > high.abs().max(low.abs()) * 1e-9;
         let (low, high) = match (low, high) {
             (0.0, 0.0) => (0.0, 1.0),
-            (low, high) if !apart => (low.min(0.0), high.max(0.0)),
-            // Lengths compare only where they begin at zero, unless that takes half of the room.
+            (low, high) if !differ => (low.min(0.0), high.max(0.0)),
+            // Starts at zero, so that lengths can be compared, unless that takes half of the room.
             (low, high) if low > 0.0 && low <= high / 2.0 => (0.0, high),
             (low, high) if high < 0.0 && high >= low / 2.0 => (low, 0.0),
             ends => ends,
@@ -141,8 +141,8 @@ impl Range {
     }
 
     fn logarithmic(low: f64, high: f64) -> Self {
-        let apart = high > low * (1.0 + 1e-9);
-        let (low, high) = if apart { (low, high) } else { (low / 10.0, high * 10.0) };
+        let differ = high > low * (1.0 + 1e-9);
+        let (low, high) = if differ { (low, high) } else { (low / 10.0, high * 10.0) };
         Self { scale: Scale::Logarithmic, low, high }
     }
 
@@ -156,7 +156,7 @@ impl Range {
             }
             Scale::Logarithmic | Scale::LogarithmicFromZero => {
                 let below = round_below(self.high);
-                // Just above a round number there is nothing left to round.
+                // A tolerance, so that a round number stays what it is.
                 let exact = self.high <= below * (1.0 + 1e-9);
                 let above = if exact { below } else { next_round(below) };
                 (round_below(self.low), above)
@@ -165,18 +165,18 @@ impl Range {
         Self { low, high, ..self }
     }
 
-    /// Where a number is, from 0 at the low end to 1 at the high one; beyond them, at the end. None
-    /// where it has no place on such an axis.
+    /// The position of a number, from 0 at the low end to 1 at the high one, clamped. None where the scale
+    /// cannot show it.
     pub(crate) fn position(&self, value: f64) -> Option<f64> {
         has_place(self.scale, value).then(|| self.fraction(value).clamp(0.0, 1.0))
     }
 
-    /// The same of a moment on an axis of time.
+    /// The position of a moment on a time axis.
     pub(crate) fn moment(&self, nanos: u64) -> f64 {
         self.position(nanos as f64).unwrap_or(0.0)
     }
 
-    /// From zero to `near` in the first bit of the axis, and by equal factors from there on.
+    /// Linear from zero to `near` in the first 6 % of the axis, and logarithmic from there on.
     fn beyond(&self, near: f64, value: f64) -> f64 {
         const NEAR: f64 = 0.06;
         if value <= near {
@@ -205,7 +205,7 @@ impl Range {
         self.choices().into_iter().find(several).unwrap_or_default()
     }
 
-    /// Ticks at all round numbers, and then fewer and fewer of them.
+    /// Sets of ticks to try: at all round numbers, and then at fewer and fewer of them.
     fn choices(&self) -> Vec<Vec<Tick>> {
         let mut choices = match self.scale {
             Scale::Linear | Scale::Whole | Scale::Percent => vec![],
@@ -257,7 +257,7 @@ impl Range {
         [ticks(1, &[1.0, 2.0, 5.0])].into_iter().chain(fewer).collect()
     }
 
-    /// Moments at equal distances, the closest first.
+    /// Moments at equal intervals, the shortest interval first.
     fn even_moments(&self) -> Vec<Vec<Tick>> {
         const MOST: u64 = 40;
         let end = self.high as u64;
@@ -269,7 +269,7 @@ impl Range {
     fn far_moments(&self, near: u64) -> Vec<Vec<Tick>> {
         let on_axis = |at: &u64| (near..=self.high as u64).contains(at);
         let powers: Vec<u64> = powers().filter(on_axis).collect();
-        // The first one is next to the start, and may be in its way.
+        // The label of the first one may overlap that of zero.
         let choices = (1..=powers.len()).flat_map(|step| [(step, 0), (step, 1)]);
         let thinned = |(step, skipped)| {
             self.moments([0].into_iter().chain(powers.iter().copied().skip(skipped).step_by(step)))
@@ -298,9 +298,9 @@ fn has_place(scale: Scale, value: f64) -> bool {
     (least..=GREATEST).contains(&value)
 }
 
-/// The power of ten that a number above zero begins with.
+/// The exponent of a number above zero, to the base ten.
 pub(crate) fn exponent(value: f64) -> i32 {
-    // A hair more, so that 1000 is not taken for 999.999….
+    // With a tolerance: log10(1000) may be 2.999….
     libm::floor(libm::log10(value) + 1e-9) as i32
 }
 
@@ -311,14 +311,14 @@ pub(crate) fn round_below(value: f64) -> f64 {
     counts.unwrap_or(1.0) * decade
 }
 
-/// The one after it.
+/// The next of 1, 2, 5, 10, 20, …
 fn next_round(round: f64) -> f64 {
     let decade = 10f64.powi(exponent(round));
     let counts = [2.0, 5.0].into_iter().find(|count| count * decade > round * (1.0 + 1e-9));
     counts.unwrap_or(10.0) * decade
 }
 
-/// Without being led astray by the last bit: 0.3 / 0.1 is 3.
+/// With a tolerance for rounding errors: 0.3 / 0.1 is 3.
 fn floor(value: f64) -> f64 {
     libm::floor(value + 1e-9)
 }
@@ -333,7 +333,7 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 const YEAR: u64 = 8766 * HOUR;
 
-/// Distances between ticks that people can add up, the closest first.
+/// Round intervals between ticks, the shortest first.
 fn steps() -> impl Iterator<Item = u64> {
     let decades = (0..9).map(|power| 10u64.pow(power));
     let small = decades.flat_map(|decade| [1, 2, 5].map(|count| count * decade));
@@ -348,7 +348,7 @@ fn steps() -> impl Iterator<Item = u64> {
     small.chain(large.into_iter().flat_map(|(unit, counts)| counts.map(|count| count * unit)))
 }
 
-/// Round moments, each ten times the one before or some more.
+/// Round moments, each about ten times the one before.
 fn powers() -> impl DoubleEndedIterator<Item = u64> {
     let decades = (0..=10).map(|power| 10u64.pow(power));
     let later = [MINUTE, 10 * MINUTE, HOUR, DAY, 10 * DAY, YEAR, 10 * YEAR, 100 * YEAR];
@@ -357,19 +357,19 @@ fn powers() -> impl DoubleEndedIterator<Item = u64> {
 
 /// The horizontal axis in a picture.
 impl Range {
-    /// The numbers that fit under it, apart and inside of the picture.
+    /// The ticks whose labels fit under it, inside of the picture and with gaps between them.
     pub(crate) fn ticks_in(&self, area: Area, size: Size) -> Vec<Tick> {
-        const APART: f64 = 28.0;
+        const GAP: f64 = 28.0;
         let half = |tick: &Tick| pixels(&tick.label) / 2.0;
         let x = |tick: &Tick| area.x(tick.position);
         let inside = |tick: &Tick| x(tick) - half(tick) > 0.0 && x(tick) + half(tick) < size.width;
-        let apart =
-            |pair: &[Tick]| x(&pair[1]) - x(&pair[0]) > half(&pair[0]) + half(&pair[1]) + APART;
-        self.ticks(|ticks| ticks.iter().all(inside) && ticks.windows(2).all(apart))
+        let has_gap =
+            |pair: &[Tick]| x(&pair[1]) - x(&pair[0]) > half(&pair[0]) + half(&pair[1]) + GAP;
+        self.ticks(|ticks| ticks.iter().all(inside) && ticks.windows(2).all(has_gap))
     }
 }
 
-/// Draws it at the lower end of an area, with its numbers and its words.
+/// Draws the axis at the lower end of an area, with its ticks and its label.
 pub(crate) fn draw(canvas: &mut Canvas, area: Area, ticks: &[Tick], words: &str) {
     let Area { left, right, bottom, .. } = area;
     canvas.line((left, bottom), (right, bottom), "axis");
@@ -387,8 +387,8 @@ pub(crate) fn draw(canvas: &mut Canvas, area: Area, ticks: &[Tick], words: &str)
     canvas.y = bottom + 42.0;
 }
 
-/// The horizontal axis in so many columns of a terminal: the line with this sign at each number, and
-/// the numbers below it.
+/// The horizontal axis in so many columns of a terminal: the line with this character at each tick, and
+/// the labels below it.
 pub(crate) fn lines(range: &Range, columns: usize, sign: char) -> [String; 2] {
     let column = |tick: &Tick| libm::round(tick.position * (columns - 1) as f64) as usize;
     let labels = |ticks: &[Tick]| {

@@ -74,7 +74,7 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// A thin line for each trial: their mean would look like none of them.
+    /// A thin line for each trial. The mean of trials would look like none of them.
     pub(crate) fn of_trials(name: String, trials: impl Iterator<Item = Vec<Point>>) -> Self {
         let trials: Vec<_> = trials.collect();
         Self { name, points: trials.join(&Point::GAP), style: Style::Steps }
@@ -119,8 +119,7 @@ impl Chart {
         Self { title: title.into(), x, y, series, levels: Vec::new(), bands: Vec::new() }
     }
 
-    /// One whose vertical axis is logarithmic where a series would be flat at the bottom beside
-    /// another.
+    /// A chart whose vertical axis is logarithmic where the series differ much.
     pub(crate) fn with_fitting_scale(
         title: impl Into<String>,
         x: Axis,
@@ -146,7 +145,7 @@ impl Chart {
     }
 }
 
-/// A logarithmic scale where some of the values, of those above zero, are many times the others.
+/// A logarithmic scale where the greatest value is more than ten times the least one above zero.
 pub(crate) fn fitting_scale(values: impl Iterator<Item = f64>) -> Scale {
     const MANY: f64 = 10.0;
     let ends = values
@@ -196,7 +195,7 @@ impl Figure {
     }
 }
 
-/// What is said of a figure without anything that can be drawn.
+/// The text of a figure without anything that can be drawn.
 const NOTHING: &str = "There is nothing to draw.";
 
 /// The numbers along both sides of a chart; none where nothing can be drawn.
@@ -208,7 +207,7 @@ fn ranges(chart: &Chart) -> Option<(Range, Range)> {
         points().filter(on_both).flat_map(|point| [point.y, point.interval.0, point.interval.1]);
     let levels = chart.levels.iter().map(|level| level.value);
     let y = Range::around(chart.y.scale, ends.chain(levels))?;
-    // Dots at the very edge would look as if there were more behind it.
+    // A margin, so that no dot is at the edge.
     let has_dots = chart.series.iter().any(|series| series.style == Style::Dots);
     Some((if has_dots { x.rounded() } else { x }, y.rounded()))
 }

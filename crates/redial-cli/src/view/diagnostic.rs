@@ -1,4 +1,4 @@
-//! Findings, drawn with the line that they are in.
+//! Diagnostics, drawn with their source line.
 
 use std::cell::Cell;
 
@@ -10,15 +10,15 @@ use crate::output;
 use crate::source::Source;
 use crate::visible::{visible, visible_in_place};
 
-/// A line that is longer than this is not shown: it is data, not something that was written.
+/// A longer source line is not drawn.
 const LINE_MAX: usize = 4096;
 
-/// Where the lines of a text begin, to find the line of a byte at once.
+/// Where the lines of a text begin, to find the line of a byte by binary search.
 pub(crate) struct Lines<'t> {
     text: &'t str,
     starts: Vec<usize>,
-    /// The last byte that was asked for and the characters before it in its line: findings come in
-    /// order, and a line may hold all of them.
+    /// The last byte that was looked up, and the number of characters before it in its line. Diagnostics
+    /// come in order, so that a long line with many of them does not take quadratic time.
     last: Cell<(usize, usize)>,
 }
 
@@ -33,7 +33,7 @@ impl<'t> Lines<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
         let after =
             text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        // A byte order mark is no character of the first line.
+        // A byte order mark does not count as a character.
         let first = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         Self {
             text,
@@ -66,7 +66,7 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// The findings of one text, drawn as rustc draws its own.
+/// Draws the diagnostics of one text, in the style of rustc.
 pub(crate) struct Drawing<'s> {
     source: &'s Source,
     lines: Lines<'s>,
@@ -79,9 +79,15 @@ impl<'s> Drawing<'s> {
         Self { source, lines: Lines::new(&source.text), applied: Vec::new() }
     }
 
-    /// Of a text that the user can have fixed; `document` is what was read from it.
+    /// For a text that `redial check --fix` can fix; `document` is what was read from it.
     pub(crate) fn fixable(mut self, document: &Document, notation: Option<Notation>) -> Self {
         self.applied = fixable(&self.source.text, document, self.source.format, notation);
+        self
+    }
+
+    /// For a text of which `redial check --fix` applies these fixes.
+    pub(crate) fn applying(mut self, fixes: Vec<Fix>) -> Self {
+        self.applied = fixes;
         self
     }
 
@@ -145,8 +151,7 @@ fn headline(fix: &Fix, promise: Option<&str>) -> String {
     }
 }
 
-/// What applies the fixes of a text: a file is changed, the rest is printed. What a variable says is
-/// for its owner to change.
+/// The command that applies the fixes of a text; none for one from the environment.
 fn promise(source: &Source) -> Option<&'static str> {
     match source.name.as_str() {
         "--with" => Some("redial check --fix --with prints it"),
@@ -156,7 +161,7 @@ fn promise(source: &Source) -> Option<&'static str> {
     }
 }
 
-/// Without the line, where that is too long to be looked at.
+/// Without the source line, where that is too long.
 fn plain(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> String {
     let Position { line, column } = lines.position(found.span.start);
     format!("{found}\n --> {}:{line}:{column}\n\n", visible(&source.name))

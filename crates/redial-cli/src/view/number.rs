@@ -17,11 +17,11 @@ pub(crate) fn plain(value: f64) -> String {
     words
 }
 
-/// A number to as many digits as tell it from its neighbours at this distance.
+/// A number with as many digits as it takes to tell it from one at this distance.
 pub(crate) fn rounded(value: f64, distance: f64) -> String {
     const MILLION: f64 = 1e6;
     match value.abs() {
-        // What is still less than the least on any axis.
+        // Less than any number that an axis can show.
         ..1e-305 => "0".into(),
         size if !(1e-4..1e9).contains(&size) => scientific(value, distance),
         size if size >= MILLION => format!("{}M", decimal(value / MILLION, distance / MILLION)),

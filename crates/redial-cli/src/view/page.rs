@@ -1,5 +1,5 @@
-//! Pages to send to a colleague: they explain themselves, load nothing, and can be read in the light,
-//! in the dark, on a phone and on paper.
+//! HTML pages that stand alone: they load nothing, and have styles for light and dark screens, phones and
+//! print.
 
 use super::chart::{Figure, drawing};
 use super::svg::{Drawing, STYLE as PICTURE_STYLE, Size};
@@ -32,8 +32,8 @@ pub(crate) fn page(title: &str, content: &str) -> String {
     )
 }
 
-/// A picture under its title, once for screens and once for phones; only one of them is ever shown.
-/// Below it, what one has to know to read it.
+/// A picture under its title, once for screens and once for phones, of which CSS shows one; and a note
+/// below it.
 pub(crate) fn figure(title: &str, draw: impl Fn(Size) -> Drawing, note: &str) -> String {
     let [wide, narrow] = [Size::WIDE, Size::NARROW].map(|size| draw(size.untitled()).inside());
     let title = escape(title);
@@ -50,12 +50,12 @@ pub(crate) fn lead(sentences: &[String]) -> String {
     sentences.iter().map(paragraph).collect()
 }
 
-/// What can be copied: a clause or a command.
+/// A clause or a command, to copy.
 pub(crate) fn code(text: &str) -> String {
     format!("<pre><code>{}</code></pre>\n", escape(text))
 }
 
-/// Everything there is to say about a question.
+/// The page of a simulation or a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     /// The question.
@@ -66,7 +66,7 @@ pub(crate) struct Page {
     pub figures: Vec<Figure>,
     /// The numbers themselves.
     pub tables: Vec<Table>,
-    /// What one has to know about them.
+    /// Notes on the numbers.
     pub notes: Vec<String>,
     /// The command that made it.
     pub command: String,
@@ -108,7 +108,7 @@ font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif
 main{max-width:52rem;margin:0 auto;padding:clamp(1rem,4vw,2.5rem)}
 h1{font-size:1.7rem;line-height:1.25;margin:0 0 1rem;overflow-wrap:anywhere}
 h2{font-size:1.25rem;margin:2.5rem 0 .75rem;overflow-wrap:anywhere}
-h3{font-size:1rem;margin:1.75rem 0 .5rem}
+h3{font-size:1rem;margin:1.75rem 0 .5rem;overflow-wrap:anywhere}
 pre{background:var(--soft);border:1px solid var(--line);border-radius:.5rem;margin:0 0 1rem;\
 padding:.75rem 1rem;white-space:pre-wrap;overflow-wrap:anywhere}
 code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.9em}
@@ -148,7 +148,7 @@ padding:.6rem 1rem;margin:0 0 .5rem;overflow-wrap:anywhere}
 .diagnostics .error b{color:var(--error)}
 @media(max-width:34rem){figure svg.wide{display:none}figure svg.narrow{display:block}\
 th,td{padding:.4rem .35rem;font-size:.85rem}thead th,tfoot th{white-space:normal}\
-.wide thead,.wide td:empty{display:none}\
+.wide thead,.wide td:empty,.wide td[data-of]:empty{display:none}\
 .wide,.wide caption,.wide tbody,.wide tfoot,.wide tr,.wide th{display:block}\
 .wide tr{border-bottom:1px solid var(--line);padding:.4rem 0}\
 .wide th,.wide td{border:0;padding:.1rem 0;text-align:left;white-space:normal;overflow-wrap:anywhere}\

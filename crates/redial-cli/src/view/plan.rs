@@ -26,13 +26,13 @@ use crate::visible::visible;
 pub(crate) struct Planned {
     /// What it is called where it was found; none for a clause of the command line.
     pub name: Option<String>,
-    /// The variable of the environment that it comes from, where it does.
+    /// The environment variable that it comes from, if it does.
     pub from: Option<&'static str>,
     /// Its schedule.
     pub plan: Plan,
     /// How many delays to show; without it, 100, or 10 where attempts are unlimited.
     pub show: Option<usize>,
-    /// What there is to say about it.
+    /// Its warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -42,7 +42,7 @@ impl Planned {
         self.plan.policy().to_string()
     }
 
-    /// The name as it can be shown anywhere: no character of it moves a cursor or turns the text.
+    /// The name without control characters.
     fn shown_name(&self) -> Option<String> {
         self.name.as_deref().map(visible)
     }
@@ -67,7 +67,7 @@ impl Planned {
         self.plan.policy().attempts().map(|attempts| attempts.saturating_sub(1))
     }
 
-    /// How many delays some call could get to sleep; none where there is no end to them.
+    /// How many delays are reachable; none where there is no end to them.
     fn reachable(&self) -> Option<u32> {
         self.plan.policy().reachable()
     }
@@ -82,7 +82,7 @@ impl Planned {
 
     /// The delays to show to people.
     fn listing(&self) -> Listing {
-        /// Delays that no call reaches are all alike; a few of them tell it.
+        /// How many unreachable delays are listed.
         const UNREACHABLE: usize = 3;
         let mut rows: Vec<Row> = self.plan.rows().take(self.limit()).collect();
         if self.show.is_none() {
@@ -94,7 +94,7 @@ impl Planned {
     }
 }
 
-/// A policy with all that is shown of it: computed once, since long plans take their time.
+/// A policy with all that is shown of it, computed once.
 struct View<'p> {
     /// The policy.
     planned: &'p Planned,

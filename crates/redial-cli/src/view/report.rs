@@ -1,4 +1,4 @@
-//! A report as a table, JSON, Markdown or JUnit XML: [`write`] says a [`Summary`] in a [`Format`].
+//! A report as a table, JSON, Markdown or JUnit XML: [`write`] formats a [`Summary`].
 
 use std::path::Path;
 
@@ -12,11 +12,12 @@ mod plain;
 mod terminal;
 mod words;
 
+pub(crate) use self::plain::plain;
 use crate::output::width;
 use crate::verb::report::summary::Summary;
 use crate::verb::report::{collector, summary};
 
-/// How a report is said.
+/// The format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Tables in the terminal

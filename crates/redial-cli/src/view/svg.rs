@@ -1,4 +1,4 @@
-//! Pictures that stand by themselves: no script, no font, nothing from anywhere else.
+//! SVG pictures without scripts, fonts or other external resources.
 
 mod label;
 mod look;
@@ -17,11 +17,11 @@ pub(crate) struct Size {
     pub(crate) width: f64,
     /// How high the part between the axes of a chart is.
     pub(crate) height: f64,
-    /// Whether there is room for words beside what is drawn.
+    /// Whether there is room for labels beside what is drawn.
     pub(crate) beside: bool,
-    /// What to call the drawing where there are several.
+    /// The CSS class of the drawing.
     class: &'static str,
-    /// Whether it says itself what it is about.
+    /// Whether the title is drawn.
     pub(crate) titled: bool,
 }
 
@@ -34,7 +34,7 @@ impl Size {
     pub(crate) const NARROW: Self =
         Self { width: 380.0, height: 240.0, beside: false, class: "narrow", titled: true };
 
-    /// Under a page's own words for the figure.
+    /// Without a title, for a page that has one above the figure.
     pub(crate) fn untitled(self) -> Self {
         Self { titled: false, ..self }
     }
@@ -45,7 +45,7 @@ impl Size {
     }
 }
 
-/// A picture before anybody knows where it will stand.
+/// A picture, to be a document of its own or a part of a page.
 pub(crate) struct Drawing {
     title: String,
     description: String,
@@ -95,9 +95,9 @@ impl Drawing {
 
 pub(crate) const MARGIN: f64 = 20.0;
 
-/// Its own colours, so that it can be read in the light and in the dark, wherever it is shown, and on
-/// paper. The eight of series begin with two of Okabe and Ito's; the others were searched for so that
-/// any two differ by a CIEDE2000 of 14 or more, also to those who lack the green or the red cones.
+/// Colours for light and dark screens and for print. The eight of series begin with two of Okabe and Ito;
+/// the others were searched for so that any two differ by a CIEDE2000 of 14 or more, also with
+/// deuteranopia or protanopia.
 pub(crate) const STYLE: &str = "\
 .redial-picture{--ink:#1f2328;--muted:#59636e;--grid:#e3e7eb;--paper:#fff;--level:#59636e;\
 --band:#f1e9e4;--limit:#cf222e;\
@@ -157,10 +157,10 @@ impl Canvas {
         Self { size, y: 0.0, body: String::new() }
     }
 
-    /// With what it is about above it, unless a page says that.
+    /// With a title, unless the size is [untitled](Size::untitled).
     pub(crate) fn titled(size: Size, title: &str) -> Self {
         let mut canvas = Self::new(size);
-        // A page's own words have room below them already.
+        // The title of a page has a margin of its own.
         canvas.y = if size.titled { MARGIN } else { MARGIN / 4.0 };
         if size.titled {
             canvas.title(title);
@@ -178,7 +178,7 @@ impl Canvas {
         self.body.push('\n');
     }
 
-    /// What another canvas holds, below what is here.
+    /// Appends the elements of another canvas below.
     fn insert(&mut self, body: &str, height: f64) {
         let y = self.y;
         self.push(&format!(r#"<g transform="translate(0 {y:.1})">"#));
@@ -199,7 +199,7 @@ impl Canvas {
         ));
     }
 
-    /// Words that are cut to this width, and found whole under the pointer.
+    /// Text that is clipped to this width, with the whole text as its tooltip.
     pub(crate) fn clipped(&mut self, place: Place, class: &str, words: &str, width: f64) {
         let whole = visible(words);
         let shown = clip_to_pixels(&whole, width);
@@ -207,6 +207,19 @@ impl Canvas {
             return self.text(place, class, words);
         }
         self.push(&format!("<g><title>{}</title>", escape(words)));
+        self.text(place, class, &shown);
+        self.end();
+    }
+
+    /// The same, of which the end is shown: names of files and addresses differ there.
+    pub(crate) fn clipped_before(&mut self, place: Place, class: &str, words: &str, width: f64) {
+        let reversed = |text: &str| text.chars().rev().collect::<String>();
+        let whole = visible(words);
+        let shown = reversed(&clip_to_pixels(&reversed(&whole), width));
+        if shown == whole {
+            return self.text(place, class, words);
+        }
+        self.begin("", words);
         self.text(place, class, &shown);
         self.end();
     }
@@ -229,7 +242,7 @@ impl Canvas {
         ));
     }
 
-    /// A bar from here to so far to the right.
+    /// A bar from a point to the right.
     pub(crate) fn bar(&mut self, (x, y): (f64, f64), width: f64) {
         const HALF: f64 = 6.0;
         let (top, height) = (y - HALF, 2.0 * HALF);
@@ -238,13 +251,13 @@ impl Canvas {
         ));
     }
 
-    /// Begins what belongs together, with these words under the pointer.
+    /// Begins a group with a tooltip.
     pub(crate) fn begin(&mut self, class: &str, words: &str) {
         self.push(&format!(r#"<g class="{class}"><title>{}</title>"#, escape(words)));
     }
 
-    /// A part of what is drawn already that tells more under the pointer, line by line.
-    pub(crate) fn under(&mut self, area: Area, lines: &[String]) {
+    /// A tooltip of several lines for an area.
+    pub(crate) fn tooltip(&mut self, area: Area, lines: &[String]) {
         let Area { left, top, .. } = area;
         let (width, height) = (area.right - left, area.bottom - top);
         let lines: Vec<_> = lines.iter().map(|line| escape(line)).collect();
@@ -259,7 +272,7 @@ impl Canvas {
         self.push("</g>");
     }
 
-    /// Words at the left edge, found whole under the pointer.
+    /// A paragraph at the left edge, clipped to a few lines, with the whole text as its tooltip.
     pub(crate) fn words(&mut self, class: &str, words: &str) {
         self.push(&format!("<g><title>{}</title>", escape(words)));
         for line in few_lines(words, self.size.inner()) {
@@ -275,7 +288,7 @@ impl Canvas {
     }
 
     fn title(&mut self, title: &str) {
-        // Bold letters of sixteen pixels are wider than those that are measured.
+        // Widths are measured in regular letters of 12 pixels; these are bold ones of 16.
         for line in few_lines(title, self.size.inner() / 1.45) {
             self.y += 20.0;
             let place = Place { x: MARGIN, y: self.y - 5.0, anchor: Anchor::Start };
@@ -313,7 +326,7 @@ impl Canvas {
     }
 }
 
-/// Words in lines of this width, and no more lines than anybody reads in a picture.
+/// Words in at most three lines of this width.
 fn few_lines(words: &str, width: f64) -> Vec<String> {
     const MOST: usize = 3;
     let mut lines = wrap_to_pixels(&visible(words), width);
@@ -324,7 +337,7 @@ fn few_lines(words: &str, width: f64) -> Vec<String> {
     lines
 }
 
-/// What stands in a legend for what is drawn.
+/// The symbol of a legend entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Sign {
     /// A line with marks.
@@ -343,10 +356,16 @@ pub(crate) enum Sign {
     Mean,
     /// The moment with a seed.
     Seed,
+    /// A part of a timeline, in this class.
+    Span(&'static str),
+    /// A thin line of a timeline, in this class.
+    Thread(&'static str),
+    /// A cross, in this class.
+    Cross(&'static str),
 }
 
 impl Sign {
-    /// How words beside it are set off from what is behind them: a band is quiet enough.
+    /// The class of a label beside it. Over anything but a band, a label needs a halo.
     pub(crate) fn label_class(self) -> &'static str {
         if self == Self::Band { "label" } else { "label halo" }
     }
@@ -369,6 +388,9 @@ impl Sign {
             Self::Band => canvas.rectangle((x, y - 6.0), (Self::WIDTH, 12.0), "band"),
             Self::Bar => canvas.bar((x, y), Self::WIDTH),
             Self::Mean | Self::Seed => self.mark(canvas, middle),
+            Self::Span(class) => canvas.rectangle((x, y - 5.0), (Self::WIDTH, 10.0), class),
+            Self::Thread(class) => canvas.path(&line, class),
+            Self::Cross(class) => canvas.path(&Look::of(6).mark(middle), class),
         }
     }
 

@@ -106,7 +106,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The column whose cells are cut, or have lines of their own.
+    /// The column whose cells are clipped, or have lines of their own.
     fn name(&self) -> Option<usize> {
         self.columns.iter().position(|(_, kind)| *kind == Kind::Name)
     }
@@ -340,8 +340,8 @@ fn turned(lines: &[Vec<String>], columns: usize) -> Vec<Vec<String>> {
 
 /// On a page.
 impl Table {
-    /// As HTML. A wide table scrolls by itself, also from the keyboard, and the page does not; on a
-    /// phone, where it would have to, its rows become blocks with a line for each cell.
+    /// As HTML. A wide table scrolls by itself, also from the keyboard, and the page does not. On a phone
+    /// the rows of a wide table become blocks with a line for each cell.
     pub(crate) fn html(&self) -> String {
         let wide = self.is_wide();
         let mut classes = Vec::new();
@@ -409,7 +409,7 @@ impl Table {
 impl Table {
     /// With its caption for a heading.
     pub(crate) fn markdown(&self) -> String {
-        // What is longer makes a table nobody can read; JSON has it whole.
+        // JSON has the whole text.
         const CELL_MAX: usize = 200;
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let rule = |(_, kind): &(String, Kind)| match kind {

@@ -1,4 +1,4 @@
-//! Text that fits, with styles, and escaped for where it stands.
+//! Text: wrapped, clipped, styled, and escaped for HTML, Markdown and GitHub.
 
 use anstyle::Style;
 use unicode_width::UnicodeWidthChar;
@@ -8,44 +8,36 @@ use crate::visible::visible;
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
 
-/// The longest line of prose that eyes find their way back from.
+/// The widest line of prose.
 pub(crate) const READABLE: usize = 88;
 
-/// The text as it stands in XML and HTML, between tags and in attributes.
+/// Escaped for XML and HTML, between tags and in attributes.
 pub(crate) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in visible(text).chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    escape_also("\"'", text)
 }
 
-/// The text with nothing in it that Markdown or HTML would act on, also in a table.
+/// Escaped for Markdown, also in a table.
 pub(crate) fn markdown(text: &str) -> String {
+    escape_also(r"|`*_~[]\$@#", text)
+}
+
+/// The text with character references for `&`, `<`, `>` and these characters.
+fn escape_also(characters: &str, text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in visible(text).chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
-            '|' | '`' | '*' | '_' | '~' | '[' | ']' | '\\' | '$' | '@' | '#' => {
-                escaped.push_str(&format!("&#{};", u32::from(c)));
-            }
+            c if characters.contains(c) => escaped.push_str(&format!("&#{};", u32::from(c))),
             c => escaped.push(c),
         }
     }
     escaped
 }
 
-/// The same as code. By a tag and not by backticks, whose rules about backticks and bars in tables
-/// differ from one reader of Markdown to the next.
+/// The same as code. With a tag instead of backticks, because readers of Markdown differ in how they treat
+/// backticks and bars in a table.
 pub(crate) fn markdown_code(text: &str) -> String {
     format!("<code>{}</code>", markdown(text))
 }
@@ -70,8 +62,8 @@ fn columns_of(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
-/// About how wide the text is in a picture, in letters of twelve pixels. Which font there will be is
-/// not known; a wide one is assumed, so that what is drawn side by side stays apart.
+/// About how wide the text is in a picture, in letters of twelve pixels. The font is not known; a wide one
+/// is assumed, so that labels do not overlap.
 pub(crate) fn pixels(text: &str) -> f64 {
     text.chars().map(pixels_of).sum::<usize>() as f64
 }
@@ -87,7 +79,7 @@ fn pixels_of(c: char) -> usize {
     }
 }
 
-/// As much of the text as fits, and a sign where something is missing.
+/// As much of the text as fits, with `…` where something is missing.
 pub(crate) fn clip(text: &str, width: usize) -> String {
     clip_by(text, width, columns_of)
 }
@@ -169,7 +161,7 @@ fn push(lines: &mut [String], c: char) {
     }
 }
 
-/// The text in this style, without escapes where they would say nothing.
+/// The text in this style, without escape sequences where it is empty or plain.
 pub(crate) fn styled(style: Style, text: &str) -> String {
     if text.is_empty() || style.is_plain() {
         return text.into();
@@ -182,7 +174,7 @@ pub(crate) fn paragraph(style: Style, text: &str, width: usize) -> String {
     wrap(text, width).iter().map(|line| styled(style, line.trim_end()) + "\n").collect()
 }
 
-/// Cells as text, up to the last that is not blank; neighbours of one style share its escapes.
+/// Cells as text, up to the last that is not blank; neighbours of one style share an escape sequence.
 pub(crate) fn runs(cells: &[(char, Style)]) -> String {
     let drawn = cells.iter().rposition(|(c, _)| *c != ' ').map_or(0, |last| last + 1);
     let runs = cells[..drawn].chunk_by(|one, other| one.1 == other.1);
@@ -190,7 +182,7 @@ pub(crate) fn runs(cells: &[(char, Style)]) -> String {
     runs.map(|run| styled(run[0].1, &text(run))).collect()
 }
 
-/// Labels around these columns of a line that is so wide; none where two of them would touch.
+/// Labels centred at these columns of a line; none where two of them would touch.
 pub(crate) fn centred<'a>(
     labels: impl Iterator<Item = (usize, &'a str)>,
     width: usize,
@@ -211,7 +203,7 @@ pub(crate) fn centred<'a>(
     Some(line)
 }
 
-/// Signs with their meaning, as many on a line as fit; a long meaning goes on below its beginning.
+/// Symbols with their meaning, as many on a line as fit; a long meaning is wrapped.
 pub(crate) fn legend(entries: &[(Style, impl AsRef<str>, String)], width: usize) -> String {
     const GAP: usize = 3;
     const LINES_MOST: usize = 4;
@@ -246,7 +238,7 @@ mod tests {
     #[test]
     fn hostile_text_is_made_visible_and_escaped() {
         assert_eq!(visible("a\u{1b}[31mb\u{202e}c\0"), "a�[31mb�c�");
-        assert_eq!(escape("<script>]]>&\"'\u{ffff}"), "&lt;script&gt;]]&gt;&amp;&quot;&#39;�");
+        assert_eq!(escape("<script>]]>&\"'\u{ffff}"), "&lt;script&gt;]]&gt;&amp;&#34;&#39;�");
     }
 
     #[test]

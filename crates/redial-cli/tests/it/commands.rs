@@ -404,6 +404,11 @@ fn what_a_policy_lacks_is_told_where_it_is_used_as_it_is() {
     assert_eq!(names(&[&plan[..], &["-n", "1"]].concat(), "plans"), [""; 0]);
     assert_eq!(names(&[&plan[..], &["-n", "1", "-d", "1s"]].concat(), "plans"), lacks);
     assert_eq!(names(&["plan", "--json", "-n", "1"], "plans"), [""; 0]);
+    // Of all policies of a file none is about to run; what a base lacks may be in the one that extends it.
+    let text = "policies: {base: {delay: 5s}, all: {extends: base, retry: 3}}\n";
+    fs::write(folder.path().join("two.yaml"), text).unwrap();
+    assert_eq!(names(&["plan", "--json", "two.yaml"], "plans"), [""; 0]);
+    assert_eq!(names(&["plan", "--json", "two.yaml#base"], "plans"), lacks);
 }
 
 #[test]
@@ -584,7 +589,13 @@ fn pictures_and_pages_are_written_whole_or_not_at_all() {
     }
     let output = in_folder(folder.path(), &["plan", "--svg", "absent/p.svg"]);
     assert_eq!(output.status.code(), Some(125));
-    assert!(stderr(&output).contains("cannot write absent/p.svg"));
+    let reason = "cannot write absent/p.svg: its folder does not exist\n";
+    assert!(stderr(&output).ends_with(reason), "{}", stderr(&output));
+    if cfg!(target_os = "linux") {
+        let output = in_folder(folder.path(), &["plan", "--svg", "/proc/p.svg"]);
+        let reason = "cannot write /proc/p.svg: no file can be created in its folder\n";
+        assert!(stderr(&output).ends_with(reason), "{}", stderr(&output));
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -614,7 +625,7 @@ fn every_verb_has_help_with_examples() {
     let help = redial(&["--help"]);
     assert!(stdout(&help).contains("Examples:"));
     let verbs = ["run", "until", "plan", "check", "explain", "convert", "report", "shared"];
-    for verb in verbs.into_iter().chain(["completions", "man", "help"]) {
+    for verb in verbs.into_iter().chain(["flow", "completions", "man", "help"]) {
         let short = redial(&[verb, "--help"]);
         let long = redial(&["help", verb]);
         for output in [short, long] {
@@ -636,7 +647,9 @@ fn the_help_of_until_offers_only_what_can_happen() {
     let help = redial(&["help", "until"]);
     let help = stdout(&help).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(!help.contains("90"), "{help}");
-    assert!(help.contains("run and until stop the one in progress"), "{help}");
+    let within = "gives up as soon as the next look would start at or after it, so up to one delay \
+                  early, and stops a look in progress";
+    assert!(help.contains(within), "{help}");
 }
 
 /// What the help shows is run too, with files of the names that it uses.
@@ -653,9 +666,11 @@ fn the_examples_of_the_help_work() {
         ("workflow.yml", workflow),
         ("pipeline.cst", "x = F(y) with retry: 3, delay: 1s\n"),
         ("events.ndjson", events),
+        ("thumbnails.yaml", "steps: {list: {run: [curl, x], policy: 'retry: 2', timeout: 30s}}\n"),
         ("fetch.log", "fatal: early EOF\n"),
         ("curl.log", "curl: (22) The requested URL returned error: 503\n"),
     ]);
+    crate::flow::example(folder.path());
     // Whatever the examples run works here.
     let programs = ["curl", "make", "fetch", "api-call", "upload"];
     for program in programs.into_iter().chain(["pg_isready", "test", "kubectl", "backup-is-done"]) {
@@ -665,7 +680,7 @@ fn the_examples_of_the_help_work() {
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     let mut ran = 0;
     let verbs =
-        "--help run until plan check explain convert classify report shared completions man";
+        "--help run until plan check explain convert classify report shared flow completions man";
     for verb in verbs.split(' ').chain(["help"]) {
         let help = if verb == "--help" { redial(&[verb]) } else { redial(&[verb, "--help"]) };
         let examples = stdout(&help).split_once("Examples:\n").unwrap().1;
@@ -693,7 +708,8 @@ fn completions_know_the_verbs_in_every_shell() {
         let output = redial(&["completions", shell]);
         assert_eq!(output.status.code(), Some(0), "{shell}");
         let mut words =
-            vec!["run", "until", "plan", "check", "convert", "classify", "shared", "deny-warnings"];
+            vec!["run", "until", "plan", "check", "convert", "classify", "shared", "flow"];
+        words.extend(["deny-warnings", "markdown", "trace"]);
         if matches!(shell, "bash" | "zsh") {
             words.extend(["cap-erases-jitter", "contention"]);
         }
@@ -726,6 +742,7 @@ fn the_reference_and_the_schema_are_printed() {
     for (topic, words) in [
         ("policy", "max_delay"),
         ("rules", "--retry-on"),
+        ("flows", "failures_max"),
         ("budget", "floor_per_second"),
         ("breaker", "recovery_seconds"),
         ("events", "attempt.end"),

@@ -10,7 +10,7 @@ use std::thread;
 use crate::program::{command, is_installed, stderr};
 
 /// A server that answers each request by its path, for as long as the test runs; and its address.
-fn server(answer: impl Fn(&str) -> String + Send + 'static) -> String {
+pub(crate) fn server(answer: impl Fn(&str) -> String + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     thread::spawn(move || {

@@ -13,9 +13,12 @@ mod downloads;
 #[cfg(unix)]
 mod environment;
 mod examples;
+mod flow;
 mod foreign;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod kernel;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod map;
 mod plan;
 mod program;
 #[cfg(unix)]

@@ -14,7 +14,7 @@ const FULL: &str = "attempts: 5, delay: 1s, backoff: exponential, max_delay: 30s
 
 /// The smallest and the largest policies, and what lies across.
 fn extremes() -> impl Iterator<Item = &'static str> {
-    include_str!("plan/extremes.txt").lines()
+    include_str!("../../src/view/plan/extremes.txt").lines()
 }
 
 /// Those that take long in a build without optimisation.
@@ -432,7 +432,7 @@ fn hostile_names_stay_text() {
             assert!(!text.contains("<script") && !text.contains("]]>"), "{text}");
             assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{ffff}'));
             assert!(
-                text.contains("a�[2J�&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;]]&gt;&amp;")
+                text.contains("a�[2J�&lt;script&gt;alert(&#34;1&#34;)&lt;/script&gt;]]&gt;&amp;")
             );
         }
         let text = plan(80, &[arguments, &["--color", "always"]].concat());

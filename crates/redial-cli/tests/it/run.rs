@@ -157,6 +157,13 @@ fn the_command_may_ask_for_a_delay_or_for_the_end() {
     assert!(stderr(&output).contains("`hold on` is not known"), "{}", stderr(&output));
     assert!(stderr(&output).contains("attempt 3/3"), "{}", stderr(&output));
 
+    // What is not known does not undo what is.
+    let asks = "echo stop > $REDIAL_CONTROL; echo hold on >> $REDIAL_CONTROL; exit 4";
+    let output = script(folder.path(), &[], asks);
+    assert_eq!(output.status.code(), Some(4));
+    assert!(stderr(&output).contains("`hold on` is not known"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("attempt 1/3"), "{}", stderr(&output));
+
     // A success needs no wish, and the file is gone afterwards.
     let output = script(folder.path(), &[], "echo stop > $REDIAL_CONTROL; echo $REDIAL_CONTROL");
     assert_eq!(output.status.code(), Some(0));
@@ -318,7 +325,7 @@ fn an_event_log_that_cannot_be_written_harms_nothing() {
     let output = script(folder.path(), &["--events", "/dev/full"], "echo $REDIAL_ATTEMPT; exit 3");
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(stdout(&output), "1\n2\n3\n");
-    let warnings = stderr(&output).matches("the event log /dev/full is not whole").count();
+    let warnings = stderr(&output).matches("the event log /dev/full is incomplete").count();
     assert_eq!(warnings, 1, "{}", stderr(&output));
     // A file that may not grow further.
     let limited =
@@ -326,7 +333,7 @@ fn an_event_log_that_cannot_be_written_harms_nothing() {
     let output =
         Command::new("sh").args(["-c", &limited]).current_dir(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(stderr(&output).contains("is not whole"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is incomplete"), "{}", stderr(&output));
 }
 
 #[test]
@@ -788,7 +795,7 @@ fn an_alarm_ends_the_command_too() {
 }
 
 #[test]
-fn a_script_that_does_not_say_of_what_is_a_shells() {
+fn a_script_without_a_shebang_is_run_by_sh() {
     let folder = folder(&[]);
     let script = folder.path().join("greet");
     install(&script, "echo hello $1\n");
@@ -904,7 +911,11 @@ fn a_pattern_that_would_hold_up_the_command_is_named_once() {
     assert_eq!(output.status.code(), Some(4));
     assert_eq!(output.stdout.len(), 2 * 4000 * 100);
     let said = stderr(&output);
-    assert_eq!(said.matches(&format!("looking for {pattern} would hold up")).count(), 1, "{said}");
+    assert_eq!(
+        said.matches(&format!("searching for {pattern} would hold up")).count(),
+        1,
+        "{said}"
+    );
     let events = events(folder.path());
     for end in of_type(&events, "attempt.end") {
         assert_eq!(end["partly_watched"], serde_json::json!([pattern]));

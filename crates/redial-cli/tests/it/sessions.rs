@@ -14,7 +14,8 @@ fn the_sessions_go_as_the_documents_say() {
     let overwrite = std::env::var_os("TRYCMD").is_some_and(|mode| mode == "overwrite");
     let topics = ["budget", "breaker", "events", "exit-codes", "environment"];
     let topics = topics.map(|topic| format!("crates/redial-cli/src/help/{topic}.md"));
-    let documents = ["README.md", "docs/RUNNING.md"].map(str::to_owned);
+    let documents =
+        ["README.md", "docs/RUNNING.md", "docs/MAP.md", "docs/FLOWS.md"].map(str::to_owned);
     for document in documents.into_iter().chain(topics) {
         let path = root().join(&document);
         let text = std::fs::read_to_string(&path).unwrap();
@@ -73,7 +74,7 @@ fn played(command: &str, folder: &Path) -> String {
 }
 
 /// The text with `…` for every duration, and one space where columns are as wide as those are.
-fn timeless(text: &str) -> String {
+pub(crate) fn timeless(text: &str) -> String {
     let mut timeless = String::new();
     for line in text.split_inclusive('\n') {
         match line.strip_prefix("$ ") {

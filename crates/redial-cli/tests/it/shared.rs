@@ -306,12 +306,17 @@ fn the_help_of_each_part_is_there() {
         &["shared", "--help"],
         &["help", "shared", "show"],
         &["help", "shared", "create"],
+        &["help", "shared", "create", "budget"],
+        &["help", "shared", "create", "breaker"],
         &["shared", "create", "budget", "--help"],
         &["man", "shared"],
     ] {
         assert!(!works(folder.path(), words).is_empty(), "{words:?}");
     }
     refused(folder.path(), &["help", "shared", "delete"], "there are show, reset, create");
+    refused(folder.path(), &["help", "shared", "create", "queue"], "there are budget, breaker");
+    refused(folder.path(), &["help", "shared", "show", "all"], "it has no subcommands");
+    refused(folder.path(), &["help", "plan", "all"], "there is no help about plan all");
     for shell in ["bash", "zsh"] {
         let script = works(folder.path(), &["completions", shell]);
         assert!(script.contains("floor-per-second"), "{shell}");

@@ -2,7 +2,7 @@
 
 mod assertions;
 #[cfg(target_os = "linux")]
-mod browser;
+pub(crate) mod browser;
 mod colours;
 mod edges;
 mod files;

@@ -57,6 +57,7 @@ impl<P> Call<P> {
     /// let call = Policy::DEFAULT.start(Time::ZERO);
     /// assert_eq!(call.snapshot(Time::ZERO, 0), CallSnapshot::default());
     /// ```
+    #[inline]
     pub const fn snapshot(&self, now: Time, words_drawn: u64) -> CallSnapshot {
         CallSnapshot {
             failures: self.failures,
@@ -91,6 +92,7 @@ impl<P: AsPolicy> Call<P> {
     ///     "failures: after 3 of them a call of 3 attempts is over, and cannot be resumed",
     /// );
     /// ```
+    #[inline]
     pub fn resume(policy: P, snapshot: CallSnapshot, now: Time) -> Result<Self, Invalid> {
         let CallSnapshot { failures, previous_delay_nanos, waited_nanos, elapsed_nanos, .. } =
             snapshot;
@@ -104,6 +106,7 @@ impl<P: AsPolicy> Call<P> {
 }
 
 /// What no call under this policy can have come to.
+#[inline]
 fn mistake(policy: &impl AsPolicy, snapshot: &CallSnapshot, now: Time) -> Option<Mistake> {
     let policy = policy.as_policy();
     // Unlimited ones, too, end somewhere: so that counting on never overflows.
@@ -115,9 +118,9 @@ fn mistake(policy: &impl AsPolicy, snapshot: &CallSnapshot, now: Time) -> Option
         return Some(Mistake::WaitedPastBudget(snapshot.waited_nanos, policy.wait_budget_nanos()));
     }
     let begun = [
-        ("previous_delay_nanos", snapshot.previous_delay_nanos),
-        ("waited_nanos", snapshot.waited_nanos),
-        ("words_drawn", snapshot.words_drawn),
+        (&"previous_delay_nanos", snapshot.previous_delay_nanos),
+        (&"waited_nanos", snapshot.waited_nanos),
+        (&"words_drawn", snapshot.words_drawn),
     ];
     for (name, value) in begun {
         if snapshot.failures == 0 && value != 0 {

@@ -12,6 +12,7 @@ use crate::source::Kind as Formula;
 /// The cap of a source that grows, where the clause writes none.
 const DEFAULT_CAP: u64 = 30_000_000_000;
 
+#[inline]
 pub(crate) const fn lower(reader: &mut Reader<'_>) -> Policy {
     let mut backoff = source(reader);
     chain(reader, &mut backoff);
@@ -25,6 +26,7 @@ pub(crate) const fn lower(reader: &mut Reader<'_>) -> Policy {
     Policy::from_clause(backoff, retries, reader.within, reader.wait_budget)
 }
 
+#[inline]
 const fn source(reader: &Reader<'_>) -> Backoff {
     let initial = reader.delay;
     match reader.growth {
@@ -47,18 +49,31 @@ const fn source(reader: &Reader<'_>) -> Backoff {
 }
 
 /// 30 s, and never below the delay that was written.
+#[inline]
 pub(crate) const fn default_cap(initial: u64) -> u64 {
     if initial > DEFAULT_CAP { initial } else { DEFAULT_CAP }
 }
 
+/// The cap of a source that grows, where the clause writes none.
+#[inline]
+const fn unwritten_cap(reader: &Reader<'_>) -> Option<u64> {
+    let grows = !matches!(reader.growth, Growth::Fixed | Growth::List(..));
+    if !grows || reader.uncapped || writes_max(reader) {
+        return None;
+    }
+    // A floor above the default cap lifts it: the delay is the floor either way, and a clause
+    // cannot have a cap below a floor.
+    let (floor, cap) = (leading_floor(reader), default_cap(reader.delay));
+    Some(if floor > cap { floor } else { cap })
+}
+
+#[inline]
 const fn chain(reader: &mut Reader<'_>, backoff: &mut Backoff) {
-    let grows = matches!(reader.growth, Growth::Linear | Growth::Exponential | Growth::Fibonacci);
-    if grows && !reader.uncapped && !writes_max(reader) {
-        // A floor above the default cap lifts it: the delay is the floor either way, and a cap
-        // below a floor is not something that a clause can say.
-        let floor = leading_floor(reader);
-        let cap = default_cap(reader.delay);
-        backoff.push(Modifier::Max(if floor > cap { floor } else { cap }));
+    // A decorrelated source has its cap inside.
+    if let (Some(cap), false) =
+        (unwritten_cap(reader), matches!(reader.growth, Growth::Decorrelated))
+    {
+        backoff.push(Modifier::Max(cap));
     }
     let mut i = 0;
     while i < reader.modifiers_written {
@@ -66,7 +81,7 @@ const fn chain(reader: &mut Reader<'_>, backoff: &mut Backoff) {
             if let Some((min, max)) = backoff.shape().chain().contradicts(modifier) {
                 let inverted = Diagnostic::new(Kind::MinAboveMax, reader.text, span);
                 reader.diagnostics.push(inverted.values(min, max));
-            } else if backoff.shape().chain().as_slice().len() == crate::modifier::CHAIN_MAX {
+            } else if backoff.shape().chain().is_full() {
                 reader.push(Kind::TooManyModifiers, span, "", "");
             } else {
                 backoff.push(modifier);
@@ -76,6 +91,7 @@ const fn chain(reader: &mut Reader<'_>, backoff: &mut Backoff) {
     }
 }
 
+#[inline]
 const fn writes_max(reader: &Reader<'_>) -> bool {
     let mut i = 0;
     while i < reader.modifiers_written {
@@ -88,6 +104,7 @@ const fn writes_max(reader: &Reader<'_>) -> bool {
 }
 
 /// The highest `min_delay` before any jitter.
+#[inline]
 const fn leading_floor(reader: &Reader<'_>) -> u64 {
     let mut floor = 0;
     let mut i = 0;
@@ -102,6 +119,7 @@ const fn leading_floor(reader: &Reader<'_>) -> u64 {
     floor
 }
 
+#[inline]
 const fn warn_without_effect(reader: &mut Reader<'_>) {
     let delay = reader.places[Name::Delay as usize];
     let backoff = reader.places[Name::Backoff as usize];
@@ -147,12 +165,13 @@ const fn warn_without_effect(reader: &mut Reader<'_>) {
     }
 }
 
-/// Whether a source that should grow starts at the cap that nobody wrote.
+/// Whether a source that should grow starts at the default cap.
+#[inline]
 const fn never_grows(reader: &Reader<'_>) -> bool {
-    let grows = !matches!(reader.growth, Growth::Fixed | Growth::List(..));
-    grows && !reader.uncapped && !writes_max(reader) && reader.delay >= DEFAULT_CAP
+    unwritten_cap(reader).is_some() && reader.delay >= DEFAULT_CAP
 }
 
+#[inline]
 const fn warn_of_counts(reader: &mut Reader<'_>, backoff: &Backoff) {
     let (option, place) =
         match (reader.places[Name::Retry as usize], reader.places[Name::Attempts as usize]) {
@@ -187,18 +206,23 @@ const fn warn_of_counts(reader: &mut Reader<'_>, backoff: &Backoff) {
 }
 
 /// Whether no delay is ever longer than nothing.
+#[inline]
 const fn never_waits(reader: &Reader<'_>, backoff: &Backoff) -> bool {
     let mut greatest = greatest_source(reader, backoff);
-    let modifiers = backoff.shape().chain().as_slice();
+    let modifiers = backoff.shape().chain();
     let mut i = 0;
     while i < modifiers.len() {
-        greatest = modifiers[i].range(greatest).1;
+        greatest = modifiers.get(i).range(greatest).1;
         i += 1;
     }
     greatest == 0
 }
 
+#[inline]
 const fn warn_of_caps(reader: &mut Reader<'_>, backoff: &Backoff) {
+    if let Some(cap) = unwritten_cap(reader) {
+        warn_of_excess(reader, backoff, 0, cap);
+    }
     let mut i = 0;
     let mut first_max = true;
     while i < reader.modifiers_written {
@@ -208,12 +232,13 @@ const fn warn_of_caps(reader: &mut Reader<'_>, backoff: &Backoff) {
                 first_max = false;
             }
             warn_of_pile(reader, backoff, i, max, span);
-            warn_of_excess(reader, backoff, i, max);
+            warn_of_excess(reader, backoff, i + 1, max);
         }
         i += 1;
     }
 }
 
+#[inline]
 const fn warn_of_cap_below_base(reader: &mut Reader<'_>, backoff: &Backoff, max: u64, span: Span) {
     let (base, what) = match reader.growth {
         Growth::List(delays, length) => {
@@ -237,6 +262,7 @@ const fn warn_of_cap_below_base(reader: &mut Reader<'_>, backoff: &Backoff, max:
 }
 
 /// Jitter, then a cap that the source reaches, and no jitter after it.
+#[inline]
 const fn warn_of_pile(
     reader: &mut Reader<'_>,
     backoff: &Backoff,
@@ -265,15 +291,20 @@ const fn warn_of_pile(
     }
 }
 
-/// A cap, then a jitter that takes a delay above it, and no cap after that.
-const fn warn_of_excess(reader: &mut Reader<'_>, backoff: &Backoff, cap: usize, max: u64) {
+/// A cap, then a jitter that takes a delay above it, and no cap after that. `after` is the index of
+/// the first modifier after the cap: 0 for the default one.
+#[inline]
+const fn warn_of_excess(reader: &mut Reader<'_>, backoff: &Backoff, after: usize, max: u64) {
     let mut value = greatest_source(reader, backoff);
+    if after == 0 && value > max {
+        value = max;
+    }
     let mut i = 0;
     let mut exceeding = None;
     while i < reader.modifiers_written {
         if let Some(Written { modifier, span }) = reader.modifiers[i] {
             value = modifier.range(value).1;
-            if i > cap {
+            if i >= after {
                 match modifier {
                     Modifier::Max(_) => return,
                     Modifier::Min(_) => {}
@@ -286,10 +317,12 @@ const fn warn_of_excess(reader: &mut Reader<'_>, backoff: &Backoff, cap: usize, 
     }
     if let Some(span) = exceeding {
         let excess = Diagnostic::new(Kind::JitterAboveCap, reader.text, span);
+        let excess = if after == 0 { excess.advice("the default cap of ") } else { excess };
         reader.diagnostics.push(excess.values(value, max));
     }
 }
 
+#[inline]
 const fn jitter_in(reader: &Reader<'_>, from: usize, to: usize) -> bool {
     let mut i = from;
     while i < to {
@@ -304,6 +337,7 @@ const fn jitter_in(reader: &Reader<'_>, from: usize, to: usize) -> bool {
 }
 
 /// The greatest value that the source gives in any retry.
+#[inline]
 const fn greatest_source(reader: &Reader<'_>, backoff: &Backoff) -> u64 {
     if reader.retries == 0 {
         return 0;
@@ -327,6 +361,7 @@ const fn greatest_source(reader: &Reader<'_>, backoff: &Backoff) -> u64 {
 }
 
 /// Attempts that cannot start however lucky the draws and however quick the attempts are.
+#[inline]
 const fn warn_of_limits(reader: &mut Reader<'_>, backoff: &Backoff) {
     if let (Some(timeout), Some(call)) = (reader.timeout, reader.call_options[0]) {
         if timeout > reader.within {

@@ -29,6 +29,7 @@ impl Span {
     /// use redial_core::clause::Span;
     /// assert_eq!(Span { start: 0, end: 5 }.of("retry: 3"), "retry");
     /// ```
+    #[inline]
     pub fn of<'t>(&self, text: &'t str) -> &'t str {
         text.get(self.start..self.end).unwrap_or("")
     }
@@ -65,6 +66,7 @@ macro_rules! kinds {
             /// ```
             /// assert_eq!(redial_core::clause::Kind::HotLoop.name(), "hot-loop");
             /// ```
+            #[inline]
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)*
@@ -78,6 +80,7 @@ macro_rules! kinds {
             /// assert!(Kind::Unbounded.is_warning());
             /// assert!(!Kind::Negative.is_warning());
             /// ```
+            #[inline]
             pub const fn is_warning(self) -> bool {
                 match self {
                     $(Self::$kind => kinds!(@ $severity),)*
@@ -171,6 +174,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    #[inline]
     pub(crate) const fn new(kind: Kind, text: &str, span: Span) -> Self {
         Self {
             kind,
@@ -185,6 +189,7 @@ impl Diagnostic {
     }
 
     /// Of a character that is not what it looks like.
+    #[inline]
     pub(crate) const fn of_lookalike(text: &str, span: Span, found: Lookalike) -> Self {
         let code_point = found.character() as u64;
         Self::new(Kind::Syntax, text, span)
@@ -194,26 +199,32 @@ impl Diagnostic {
     }
 
     /// Whether it is about such a character: what else is wrong with the syntax has no values.
+    #[inline]
     const fn is_lookalike(&self) -> bool {
         matches!(self.kind, Kind::Syntax) && self.values.0 > 0
     }
 
+    #[inline]
     pub(crate) const fn option(self, option: &'static str) -> Self {
         Self { option, ..self }
     }
 
+    #[inline]
     pub(crate) const fn advice(self, advice: &'static str) -> Self {
         Self { advice, ..self }
     }
 
+    #[inline]
     pub(crate) const fn meant(self, meant: &'static str) -> Self {
         Self { meant, ..self }
     }
 
+    #[inline]
     pub(crate) const fn values(self, first: u64, second: u64) -> Self {
         Self { values: (first, second, self.values.2), ..self }
     }
 
+    #[inline]
     pub(crate) const fn limit(self, limit: u64) -> Self {
         Self { values: (self.values.0, self.values.1, limit), ..self }
     }
@@ -224,6 +235,7 @@ impl Diagnostic {
     /// use redial_core::clause::{self, Kind};
     /// assert_eq!(clause::read("retry: -1").diagnostics()[0].kind(), Kind::Negative);
     /// ```
+    #[inline]
     pub const fn kind(&self) -> Kind {
         self.kind
     }
@@ -235,6 +247,7 @@ impl Diagnostic {
     /// let span = clause::read("retry: -1").diagnostics()[0].span();
     /// assert_eq!((span.start, span.end), (7, 9));
     /// ```
+    #[inline]
     pub const fn span(&self) -> Span {
         Span { start: self.start as usize, end: self.end as usize }
     }
@@ -249,10 +262,12 @@ impl Diagnostic {
     /// let reading = clause::read("retry: 2\u{200b}");
     /// assert_eq!(reading.diagnostics()[0].suggestion(), Some(""));
     /// ```
+    #[inline]
     pub const fn suggestion(&self) -> Option<&'static str> {
         if self.meant.is_empty() && !self.is_lookalike() { None } else { Some(self.meant) }
     }
 
+    #[inline]
     pub(crate) const fn message(&self) -> Text<320> {
         let text = Text::new();
         let (a, b, _) = self.values;
@@ -307,6 +322,7 @@ impl Diagnostic {
         }
     }
 
+    #[inline]
     const fn warning(&self, text: Text<320>) -> Text<320> {
         let (a, b, limit) = self.values;
         match self.kind {
@@ -338,12 +354,19 @@ impl Diagnostic {
                 .str(" and this cap comes after the jitter, so they pile up at ")
                 .duration(b)
                 .str("; write it before the jitter, or a higher one after it"),
-            Kind::JitterAboveCap => text
+            Kind::JitterAboveCap if self.advice.is_empty() => text
                 .str("this jitter comes after max_delay: ")
                 .duration(b)
                 .str(" and takes delays up to ")
                 .duration(a)
                 .str("; write that as max_delay after it too, or a jitter that only shortens"),
+            Kind::JitterAboveCap => text
+                .str("this jitter comes after ")
+                .str(self.advice)
+                .duration(b)
+                .str(" and takes delays up to ")
+                .duration(a)
+                .str("; write max_delay before and after it, or a jitter that only shortens"),
             Kind::ListLongerThanAttempts => text
                 .str("the list has ")
                 .number(a as u128)
@@ -379,6 +402,7 @@ impl Diagnostic {
         }
     }
 
+    #[inline]
     const fn lookalike(&self, text: Text<320>) -> Text<320> {
         let text = text.str("there is ").str(self.option).str(" (U+").hex(self.values.0);
         match self.meant.as_bytes() {
@@ -388,6 +412,7 @@ impl Diagnostic {
         }
     }
 
+    #[inline]
     const fn unknown_option(&self, text: Text<320>) -> Text<320> {
         let text = text.str("`").str(self.excerpt.as_str()).str("`");
         if !self.option.is_empty() {
@@ -409,6 +434,7 @@ impl Diagnostic {
     }
 
     /// Whether the excerpt is all digits, so that a unit behind it makes a duration.
+    #[inline]
     const fn is_short_and_whole(&self) -> bool {
         let bytes = self.excerpt.as_str().as_bytes();
         let mut i = 0;
@@ -421,11 +447,13 @@ impl Diagnostic {
         true
     }
 
+    #[inline]
     const fn value(&self, text: Text<320>) -> Text<320> {
         text.str(self.option).str(": `").str(self.excerpt.as_str()).str("`")
     }
 
     /// The finding as rustc would draw it: a headline, the line, and carets under the place.
+    #[inline]
     pub(crate) const fn draw<const N: usize>(&self, source: &str, into: Text<N>) -> Text<N> {
         let (line, line_end) = line_around(source, self.start as usize);
         let end = if (self.end as usize) < line_end { self.end as usize } else { line_end };
@@ -444,18 +472,21 @@ impl Diagnostic {
 }
 
 impl fmt::Display for Diagnostic {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.message().as_str())
     }
 }
 
 impl fmt::Debug for Diagnostic {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[{}..{}]: {self}", self.kind.name(), self.start, self.end)
     }
 }
 
 impl PartialEq for Diagnostic {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.kind == other.kind
             && self.span() == other.span()
@@ -483,6 +514,7 @@ impl Diagnostics {
     };
 
     /// Keeps them sorted by place; a later finding in the same place comes after.
+    #[inline]
     pub(crate) const fn push(&mut self, diagnostic: Diagnostic) {
         self.found += 1;
         if !diagnostic.kind.is_warning() {
@@ -503,16 +535,19 @@ impl Diagnostics {
         }
     }
 
+    #[inline]
     pub(crate) const fn as_slice(&self) -> &[Diagnostic] {
         self.list.split_at(self.kept).0
     }
 }
 
 /// A clause of over four gigabytes still gets a diagnostic, if not its exact place.
+#[inline]
 const fn narrow(at: usize) -> u32 {
     if at > u32::MAX as usize { u32::MAX } else { at as u32 }
 }
 
+#[inline]
 const fn excerpt(text: &str, span: Span) -> Text<EXCERPT> {
     let short = span.end - span.start <= EXCERPT;
     if short {
@@ -525,6 +560,7 @@ const fn excerpt(text: &str, span: Span) -> Text<EXCERPT> {
     Text::new().slice(text, span.start, end).str("…")
 }
 
+#[inline]
 const fn line_around(text: &str, at: usize) -> (usize, usize) {
     let bytes = text.as_bytes();
     let mut start = if at < bytes.len() { at } else { bytes.len() };
@@ -541,6 +577,7 @@ const fn line_around(text: &str, at: usize) -> (usize, usize) {
     (start, end)
 }
 
+#[inline]
 const fn characters(text: &str, from: usize, to: usize) -> usize {
     let bytes = text.as_bytes();
     let mut count = 0;

@@ -21,6 +21,7 @@ pub struct Lookalike {
 
 impl Lookalike {
     /// What there is to say of this character, if it is one.
+    #[inline]
     pub const fn of(character: char) -> Option<Self> {
         let (name, meant) = match character {
             '\u{a0}' => ("a no-break space", " "),
@@ -49,22 +50,26 @@ impl Lookalike {
     }
 
     /// The character itself.
+    #[inline]
     pub const fn character(self) -> char {
         self.character
     }
 
     /// What it is called, with its article.
+    #[inline]
     pub const fn name(self) -> &'static str {
         self.name
     }
 
     /// What was meant; nothing where the character is to be left out.
+    #[inline]
     pub const fn meant(self) -> &'static str {
         self.meant
     }
 }
 
 /// The printable characters of ASCII from `!` on, whose full-width forms stand in the same order.
+#[inline]
 const fn ascii(at: usize) -> &'static str {
     const ASCII: &[u8] = b"!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ\
                            [\\]^_`abcdefghijklmnopqrstuvwxyz{|}~";
@@ -76,6 +81,7 @@ const fn ascii(at: usize) -> &'static str {
 }
 
 /// The character at this byte of a text, and how many bytes it takes.
+#[inline]
 pub(crate) const fn character(bytes: &[u8], at: usize) -> (char, usize) {
     let (width, first) = match bytes[at] {
         byte @ ..0x80 => (1, byte as u32),

@@ -128,6 +128,7 @@ const ELSEWHERE: [(&str, &str); 73] = [
 ];
 
 /// The option that a name of another system stands for; of one of ours, that name.
+#[inline]
 pub(crate) const fn counterpart(word: &[u8]) -> Option<&'static str> {
     if let Some(name) = Name::of(word) {
         return Some(name.text());
@@ -146,10 +147,12 @@ pub(crate) const fn counterpart(word: &[u8]) -> Option<&'static str> {
 }
 
 impl Name {
+    #[inline]
     pub(crate) const fn text(self) -> &'static str {
         NAMES[self as usize].1
     }
 
+    #[inline]
     pub(crate) const fn of(word: &[u8]) -> Option<Self> {
         let mut i = 0;
         while i < NAMES.len() {
@@ -163,6 +166,7 @@ impl Name {
 }
 
 /// Which of the call's options `word` is.
+#[inline]
 pub(crate) const fn call_name(word: &[u8]) -> Option<usize> {
     let mut i = 0;
     while i < CALL_NAMES.len() {
@@ -176,6 +180,7 @@ pub(crate) const fn call_name(word: &[u8]) -> Option<usize> {
 
 /// The known name that `word` was probably meant to be: what another system calls it, or the one
 /// with the fewest letters changed, added or left out; none if that is more than a third of them.
+#[inline]
 pub(crate) const fn nearest(word: &[u8], call_allowed: bool) -> &'static str {
     if let Some(name) = counterpart(word) {
         if call_allowed || call_name(name.as_bytes()).is_none() {
@@ -197,6 +202,7 @@ pub(crate) const fn nearest(word: &[u8], call_allowed: bool) -> &'static str {
 }
 
 /// The backoff that `word` was probably meant to be.
+#[inline]
 pub(crate) const fn nearest_backoff(word: &[u8]) -> &'static str {
     if alike(word, b"constant") {
         return "fixed";
@@ -211,6 +217,7 @@ pub(crate) const fn nearest_backoff(word: &[u8]) -> &'static str {
 }
 
 /// The jitter that `word` was probably meant to be.
+#[inline]
 pub(crate) const fn nearest_jitter(word: &[u8]) -> &'static str {
     if alike(word, b"true") {
         return "full";
@@ -228,15 +235,18 @@ struct Nearest {
 }
 
 impl Nearest {
+    #[inline]
     const fn to(word: &[u8]) -> Self {
         Self { name: "", edits: 1 + word.len() / 3 }
     }
 
     /// The same, for words so short that two letters make another of them.
+    #[inline]
     const fn closely_to(word: &[u8]) -> Self {
         Self { name: "", edits: 1 + word.len() / 6 }
     }
 
+    #[inline]
     const fn or(self, word: &[u8], name: &'static str) -> Self {
         // What somebody began to write is as near as it gets.
         let begun = word.len() >= 3 && begins(name.as_bytes(), word);
@@ -250,6 +260,7 @@ impl Nearest {
 }
 
 /// Whether `name` begins with `word`, whatever its case.
+#[inline]
 const fn begins(name: &[u8], word: &[u8]) -> bool {
     let mut i = 0;
     while i < word.len() {
@@ -261,6 +272,7 @@ const fn begins(name: &[u8], word: &[u8]) -> bool {
     true
 }
 
+#[inline]
 pub(crate) const fn same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
@@ -277,6 +289,7 @@ pub(crate) const fn same(a: &[u8], b: &[u8]) -> bool {
 
 /// The same letters, whatever their case, with or without separators: `maxRetries` is
 /// `max_retries` is `max-retries`.
+#[inline]
 pub(crate) const fn alike(a: &[u8], b: &[u8]) -> bool {
     let (mut i, mut j) = (0, 0);
     loop {
@@ -298,6 +311,7 @@ pub(crate) const fn alike(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// The Levenshtein distance, whatever the case of the letters; far for a word that is no name.
+#[inline]
 const fn distance(word: &[u8], name: &[u8]) -> usize {
     const LONGEST: usize = 24;
     if word.len() > LONGEST {

@@ -11,6 +11,7 @@ use crate::text::Text;
 
 /// The clause that parses to an equal policy.
 impl fmt::Display for Policy {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.attempts() {
             Some(attempts) => write!(f, "attempts: {attempts}")?,
@@ -20,10 +21,12 @@ impl fmt::Display for Policy {
         if caps_by_default(self) {
             f.write_str(", max_delay: none")?;
         }
-        for modifier in self.backoff().shape().chain().as_slice() {
-            option(f, name(modifier), value(modifier))?;
+        for modifier in self.backoff().shape().chain().iter() {
+            option(f, name(&modifier), value(&modifier))?;
         }
-        for (name, limit) in [("within", self.limit()), ("wait_budget", self.wait_limit())] {
+        for (name, limit) in
+            [("within", self.get_within()), ("wait_budget", self.get_wait_budget())]
+        {
             if let Some(limit) = limit {
                 option(f, name, Text::new().duration(crate::time::nanos(limit)))?;
             }
@@ -32,18 +35,21 @@ impl fmt::Display for Policy {
     }
 }
 
+#[inline]
 fn option(f: &mut fmt::Formatter<'_>, name: &str, value: Text<64>) -> fmt::Result {
     write!(f, ", {name}: {}", value.as_str())
 }
 
+#[inline]
 fn duration(f: &mut fmt::Formatter<'_>, name: &str, nanos: u64) -> fmt::Result {
     option(f, name, Text::new().duration(nanos))
 }
 
+#[inline]
 fn source(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match policy.backoff().shape().kind() {
         // A policy of our own sources has no other schedule.
-        Kind::Constant(0) | Kind::Own => Ok(()),
+        Kind::Constant(0) | Kind::Own | Kind::Mistaken(_) => Ok(()),
         Kind::Constant(delay) => duration(f, "delay", delay),
         Kind::Linear { initial, increment } => {
             duration(f, "delay", initial)?;
@@ -64,13 +70,14 @@ fn source(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str(", backoff: fibonacci")
         }
         Kind::List { .. } => list(policy.backoff().shape().entries(), f),
-        Kind::Decorrelated { base } => {
+        Kind::Decorrelated { base, .. } => {
             duration(f, "delay", base)?;
             f.write_str(", backoff: decorrelated")
         }
     }
 }
 
+#[inline]
 fn list(delays: &[u64], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(", backoff: [")?;
     for (i, delay) in delays.iter().enumerate() {
@@ -81,17 +88,21 @@ fn list(delays: &[u64], f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// Whether the clause would add a cap that this policy does not have.
+#[inline]
 fn caps_by_default(policy: &Policy) -> bool {
     if policy.backoff().shape().chain().first_max().is_some() {
         return false;
     }
     match policy.backoff().shape().kind() {
         Kind::Constant(_) | Kind::List { .. } => false,
-        Kind::Decorrelated { base } => policy.backoff().shape().source_cap() != default_cap(base),
+        Kind::Decorrelated { base, .. } => {
+            policy.backoff().shape().source_cap() != default_cap(base)
+        }
         _ => true,
     }
 }
 
+#[inline]
 fn name(modifier: &Modifier) -> &'static str {
     match modifier {
         Modifier::Min(_) => "min_delay",
@@ -100,6 +111,7 @@ fn name(modifier: &Modifier) -> &'static str {
     }
 }
 
+#[inline]
 fn value(modifier: &Modifier) -> Text<64> {
     let text = Text::new();
     let bracketed =

@@ -90,11 +90,13 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads all of it. A reader is some kilobytes large, so it stays where it is.
+    #[inline]
     pub(crate) const fn policy(&mut self) -> Policy {
         self.read_options();
         check::lower(self)
     }
 
+    #[inline]
     const fn read_options(&mut self) {
         let mut at = skip_trivia(self.bytes, 0);
         if at == self.bytes.len() {
@@ -116,6 +118,7 @@ impl<'t> Reader<'t> {
     }
 
     /// One `name: value`; returns where its comma is, or the end.
+    #[inline]
     const fn read_option(&mut self, start: usize) -> usize {
         if let Some(next) = self.refuse_lookalikes(start) {
             return next;
@@ -148,6 +151,7 @@ impl<'t> Reader<'t> {
     /// Names every character of this option that is not what it looks like, outside of quotes and
     /// comments; then returns where the option ends: whatever else could be said of it would only
     /// follow from that.
+    #[inline]
     const fn refuse_lookalikes(&mut self, start: usize) -> Option<usize> {
         if self.is_ascii {
             return None;
@@ -173,11 +177,13 @@ impl<'t> Reader<'t> {
     }
 
     /// Whether the value of this name is an expression of a script, which is not read here.
+    #[inline]
     const fn is_of_a_script(&self, start: usize, end: usize) -> bool {
         let name = Span { start, end };
         self.is(name, "fallback") || self.is(name, "on_error")
     }
 
+    #[inline]
     const fn take(&mut self, name: Span, value: Span) {
         let word = self.slice(name);
         match (Name::of(word), call_name(word)) {
@@ -199,6 +205,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The name of another option inside of a value, where a comma has been forgotten.
+    #[inline]
     const fn option_inside(&self, value: Span) -> Option<Span> {
         if matches!(self.bytes[value.start], b'[' | b'(' | b'{' | b'"' | b'\'') {
             return None;
@@ -216,6 +223,7 @@ impl<'t> Reader<'t> {
         None
     }
 
+    #[inline]
     const fn take_call_option(&mut self, call: usize, name: Span, value: Span) {
         let (option, place) = CALL_NAMES[call];
         if !self.call_allowed {
@@ -231,6 +239,7 @@ impl<'t> Reader<'t> {
         }
     }
 
+    #[inline]
     const fn first_of_its_kind(&mut self, option: Name, name: Span) -> bool {
         let repeats = matches!(option, Name::MinDelay | Name::MaxDelay | Name::Jitter);
         if self.places[option as usize].is_some() && !repeats {
@@ -249,6 +258,7 @@ impl<'t> Reader<'t> {
         true
     }
 
+    #[inline]
     const fn set(&mut self, option: Name, value: Span) {
         match option {
             Name::Retry => self.set_retry(value),
@@ -268,12 +278,14 @@ impl<'t> Reader<'t> {
         }
     }
 
+    #[inline]
     const fn set_retry(&mut self, value: Span) {
         if let Some(retries) = self.count(Name::Retry, value, u32::MAX as u64 - 1) {
             self.retries = retries;
         }
     }
 
+    #[inline]
     const fn set_attempts(&mut self, value: Span) {
         match self.count(Name::Attempts, value, u32::MAX as u64) {
             Some(0) => self.push(Kind::ZeroAttempts, value, "attempts", ""),
@@ -284,6 +296,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A whole number up to `most`; `u32::MAX` for `unlimited`.
+    #[inline]
     const fn count(&mut self, option: Name, value: Span, most: u64) -> Option<u32> {
         if self.is(value, "unlimited") {
             return Some(u32::MAX);
@@ -314,6 +327,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Nanoseconds; none where the text is no duration, which has then been reported.
+    #[inline]
     const fn duration(&mut self, option: &'static str, value: Span) -> Option<u64> {
         if self.refuses_negative(option, value, FROM_ZERO) {
             return None;
@@ -329,6 +343,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The same, and zero where it is none.
+    #[inline]
     const fn duration_or_zero(&mut self, option: Name, value: Span) -> u64 {
         match self.duration(option.text(), value) {
             Some(nanos) => nanos,
@@ -336,6 +351,7 @@ impl<'t> Reader<'t> {
         }
     }
 
+    #[inline]
     const fn set_max_delay(&mut self, value: Span) {
         if self.is(value, "none") {
             self.uncapped = true;
@@ -346,6 +362,7 @@ impl<'t> Reader<'t> {
         }
     }
 
+    #[inline]
     const fn set_backoff(&mut self, value: Span) {
         if self.bytes[value.start] == b'[' {
             return self.set_list(value);
@@ -367,6 +384,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A value that should be one of a few words: the one that was meant, or else all of them.
+    #[inline]
     const fn refuse_word(
         &mut self,
         value: Span,
@@ -379,6 +397,7 @@ impl<'t> Reader<'t> {
         self.diagnostics.push(wrong.option(option).advice(advice).meant(meant));
     }
 
+    #[inline]
     const fn set_list(&mut self, value: Span) {
         let mut delays = [0; LIST_MAX];
         let mut length = 0;
@@ -409,6 +428,7 @@ impl<'t> Reader<'t> {
         self.growth = Growth::List(delays, length);
     }
 
+    #[inline]
     const fn set_factor(&mut self, value: Span) {
         if self.refuses_negative("factor", value, FROM_ONE) {
             return;
@@ -427,6 +447,7 @@ impl<'t> Reader<'t> {
         }
     }
 
+    #[inline]
     const fn set_jitter(&mut self, value: Span) {
         let jitter = match self.bytes[value.start] {
             b'[' => self.spread(value),
@@ -439,6 +460,7 @@ impl<'t> Reader<'t> {
         }
     }
 
+    #[inline]
     const fn named_jitter(&mut self, value: Span) -> Option<Modifier> {
         if self.is(value, "full") {
             return Some(Modifier::Full);
@@ -454,6 +476,7 @@ impl<'t> Reader<'t> {
     }
 
     /// `25%`, or `+25%` where it only adds.
+    #[inline]
     const fn percentage(&mut self, value: Span, from: usize, adds: bool) -> Option<Modifier> {
         let (kind, advice) = match scan_decimal(self.bytes, from, value.end) {
             Number::Is(hundredths, end) if end + 1 == value.end && self.bytes[end] == b'%' => {
@@ -480,6 +503,7 @@ impl<'t> Reader<'t> {
     }
 
     /// `[0.5, 1.5]`
+    #[inline]
     const fn spread(&mut self, value: Span) -> Option<Modifier> {
         const RANGE: &str = "use two numbers from 0 to 10, the lower first, such as [0.5, 1.5]";
         let inside = skip_trivia(self.bytes, value.start + 1);
@@ -514,6 +538,7 @@ impl<'t> Reader<'t> {
         Some(Modifier::Spread(low, high))
     }
 
+    #[inline]
     const fn refuse_spread(&mut self, number: Number, value: Span) -> Option<Modifier> {
         match number {
             Number::TooFine | Number::TooLarge => {
@@ -524,6 +549,7 @@ impl<'t> Reader<'t> {
         None
     }
 
+    #[inline]
     const fn write(&mut self, modifier: Modifier, value: Span) {
         if self.modifiers_written == CHAIN_MAX {
             return self.push(Kind::TooManyModifiers, value, "", "");
@@ -532,6 +558,7 @@ impl<'t> Reader<'t> {
         self.modifiers_written += 1;
     }
 
+    #[inline]
     const fn refuses_negative(
         &mut self,
         option: &'static str,
@@ -546,6 +573,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Whether a number with a minus before it starts here.
+    #[inline]
     const fn is_negative(&self, at: usize) -> bool {
         at + 1 < self.bytes.len()
             && self.bytes[at] == b'-'
@@ -553,6 +581,7 @@ impl<'t> Reader<'t> {
     }
 
     /// `end`, or where the white space and comments before it begin.
+    #[inline]
     const fn before_trivia(&self, start: usize, end: usize) -> usize {
         let mut at = start;
         let mut last = start;
@@ -568,19 +597,23 @@ impl<'t> Reader<'t> {
         if last < end { last } else { end }
     }
 
+    #[inline]
     const fn is(&self, value: Span, word: &str) -> bool {
         same(self.slice(value), word.as_bytes())
     }
 
+    #[inline]
     const fn slice(&self, span: Span) -> &'t [u8] {
         let (_, rest) = self.bytes.split_at(span.start);
         rest.split_at(span.end - span.start).0
     }
 
+    #[inline]
     const fn syntax(&mut self, span: Span, advice: &'static str) {
         self.push(Kind::Syntax, span, "", advice);
     }
 
+    #[inline]
     pub(crate) const fn push(
         &mut self,
         kind: Kind,
@@ -594,6 +627,7 @@ impl<'t> Reader<'t> {
 }
 
 /// The quote that closes the one at this byte, if there are two.
+#[inline]
 const fn skip_quoted_at(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes[at] {
         quote @ (b'"' | b'\'') => skip_quoted(bytes, at, quote),

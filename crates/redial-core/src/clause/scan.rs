@@ -5,6 +5,7 @@ use crate::decimal::BILLION;
 use crate::time::UNITS;
 
 /// Past white space and `#` comments.
+#[inline]
 pub(crate) const fn skip_trivia(bytes: &[u8], mut at: usize) -> usize {
     while at < bytes.len() {
         match bytes[at] {
@@ -22,6 +23,7 @@ pub(crate) const fn skip_trivia(bytes: &[u8], mut at: usize) -> usize {
 
 /// Past the letters, digits, `_` and `-` of a name. Bytes beyond ASCII count as letters, so that a
 /// misspelt word is one word.
+#[inline]
 pub(crate) const fn skip_word(bytes: &[u8], mut at: usize) -> usize {
     while at < bytes.len()
         && (bytes[at].is_ascii_alphanumeric() || matches!(bytes[at], b'_' | b'-' | 0x80..))
@@ -39,6 +41,7 @@ pub(crate) struct Value {
     pub(crate) closed: bool,
 }
 
+#[inline]
 pub(crate) const fn scan_value(bytes: &[u8], from: usize) -> Value {
     let start = skip_trivia(bytes, from);
     let mut end = start;
@@ -69,11 +72,13 @@ pub(crate) const fn scan_value(bytes: &[u8], from: usize) -> Value {
     Value { span: Span { start, end }, next: at, closed: true }
 }
 
+#[inline]
 const fn unclosed(bytes: &[u8], start: usize) -> Value {
     Value { span: Span { start, end: bytes.len() }, next: bytes.len(), closed: false }
 }
 
 /// The closing quote; a backslash takes the next byte with it.
+#[inline]
 pub(crate) const fn skip_quoted(bytes: &[u8], opening: usize, quote: u8) -> Option<usize> {
     let mut at = opening + 1;
     while at < bytes.len() {
@@ -99,6 +104,7 @@ pub(crate) enum Number {
 }
 
 /// A whole number.
+#[inline]
 pub(crate) const fn scan_whole(bytes: &[u8], from: usize, end: usize) -> Number {
     let mut at = from;
     let mut value = 0u64;
@@ -120,6 +126,7 @@ pub(crate) const fn scan_whole(bytes: &[u8], from: usize, end: usize) -> Number 
 }
 
 /// Digits after a point, in billionths.
+#[inline]
 const fn scan_fraction(bytes: &[u8], from: usize, end: usize) -> Number {
     let mut at = from;
     let mut billionths = 0;
@@ -136,6 +143,7 @@ const fn scan_fraction(bytes: &[u8], from: usize, end: usize) -> Number {
 }
 
 /// A decimal below one billion, in billionths.
+#[inline]
 pub(crate) const fn scan_decimal(bytes: &[u8], from: usize, end: usize) -> Number {
     match scan_whole(bytes, from, end) {
         Number::Is(whole, _) if whole >= BILLION => Number::TooLarge,
@@ -163,6 +171,7 @@ pub(crate) enum Length {
 }
 
 /// Numbers with units, `1m30s`, saturating.
+#[inline]
 pub(crate) const fn scan_duration(bytes: &[u8], from: usize, end: usize) -> Length {
     let mut total = 0u64;
     let mut at = from;
@@ -201,6 +210,7 @@ pub(crate) const fn scan_duration(bytes: &[u8], from: usize, end: usize) -> Leng
     }
 }
 
+#[inline]
 const fn skip_digits(bytes: &[u8], mut at: usize, end: usize) -> usize {
     while at < end && bytes[at].is_ascii_digit() {
         at += 1;
@@ -208,6 +218,7 @@ const fn skip_digits(bytes: &[u8], mut at: usize, end: usize) -> usize {
     at
 }
 
+#[inline]
 const fn skip_letters(bytes: &[u8], mut at: usize, end: usize) -> usize {
     while at < end && bytes[at].is_ascii_alphabetic() {
         at += 1;
@@ -215,6 +226,7 @@ const fn skip_letters(bytes: &[u8], mut at: usize, end: usize) -> usize {
     at
 }
 
+#[inline]
 const fn unit_nanos(bytes: &[u8], from: usize, end: usize) -> Option<u64> {
     if end - from == 1 && bytes[from] == b'm' {
         return Some(60 * BILLION);

@@ -1,35 +1,13 @@
-//! Seeded random cases. A failure names its seed; `REDIAL_SEED=<seed>` runs that one case alone.
+//! Random policies, and what they are made of.
 
-use redial_core::{Random, SplitMix64};
+use redial_seeds::{Dice, Draw};
 
 use crate::reference::{BILLION, MILLI, Modifier, SECOND, Source, Timing};
 
-/// Runs `case` once for each of the first `count` seeds.
-pub(crate) fn each_seed(count: u64, case: impl Fn(&mut Dice)) {
-    redial_seeds::each_seed(count, |random| case(&mut Dice(random)));
-}
-
-pub(crate) struct Dice(SplitMix64);
-
-impl Dice {
-    pub(crate) fn word(&mut self) -> u64 {
-        self.0.word()
-    }
-
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.word() % bound
-    }
-
-    pub(crate) fn one_in(&mut self, count: u64) -> bool {
-        self.below(count) == 0
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
-    }
-
+/// What is drawn for the tests of policies.
+pub(crate) trait Timings: Draw + Sized {
     /// Any number of nanoseconds, of any magnitude, the ends more often than chance would.
-    pub(crate) fn extreme_nanos(&mut self) -> u64 {
+    fn extreme_nanos(&mut self) -> u64 {
         match self.below(4) {
             0 => self.pick(&[0, 1, 2, 3, u64::MAX, u64::MAX - 1, u64::MAX / 2, u64::MAX / 3]),
             1 => self.pick(&[1, 1_000, MILLI, SECOND, 30 * SECOND, 86_400 * SECOND]),
@@ -38,13 +16,13 @@ impl Dice {
     }
 
     /// Between a microsecond and a few minutes: what a policy might really have.
-    pub(crate) fn usual_nanos(&mut self) -> u64 {
+    fn usual_nanos(&mut self) -> u64 {
         let unit = self.pick(&[1_000, MILLI, SECOND]);
         unit * (1 + self.below(250))
     }
 
     /// Billionths from 0 to `most`, round ones more often than chance would.
-    pub(crate) fn fraction(&mut self, most: u64) -> u64 {
+    fn fraction(&mut self, most: u64) -> u64 {
         match self.below(3) {
             0 => self.pick(&[0, 1, BILLION / 4, BILLION / 2, BILLION - 1, BILLION, most]).min(most),
             1 => self.below(11) * (most / 10),
@@ -53,7 +31,7 @@ impl Dice {
     }
 
     /// Billionths of a factor: from 1 to what the clause can write.
-    pub(crate) fn factor(&mut self) -> u64 {
+    fn factor(&mut self) -> u64 {
         match self.below(4) {
             0 => self.pick(&[1, 2, 3, 10, 999_999_999]) * BILLION,
             1 => self.pick(&[BILLION + 1, 999_999_999_999_999_999, 1_500_000_000, 1_100_000_000]),
@@ -64,11 +42,11 @@ impl Dice {
     }
 
     /// A factor that a float holds to its last digit.
-    pub(crate) fn small_factor(&mut self) -> u64 {
+    fn small_factor(&mut self) -> u64 {
         (BILLION + self.factor() % (1000 * BILLION)).max(BILLION)
     }
 
-    pub(crate) fn source(&mut self, nanos: fn(&mut Self) -> u64) -> Source {
+    fn source(&mut self, nanos: fn(&mut Self) -> u64) -> Source {
         match self.below(6) {
             0 => Source::Constant(nanos(self)),
             1 => Source::Linear { initial: nanos(self), increment: nanos(self) },
@@ -79,7 +57,7 @@ impl Dice {
         }
     }
 
-    pub(crate) fn jitter(&mut self) -> Modifier {
+    fn jitter(&mut self) -> Modifier {
         match self.below(5) {
             0 => Modifier::Full,
             1 => Modifier::Equal,
@@ -92,7 +70,7 @@ impl Dice {
         }
     }
 
-    pub(crate) fn modifier(&mut self, nanos: fn(&mut Self) -> u64) -> Modifier {
+    fn modifier(&mut self, nanos: fn(&mut Self) -> u64) -> Modifier {
         match self.below(4) {
             0 => Modifier::Min(nanos(self)),
             1 => Modifier::Max(nanos(self)),
@@ -101,7 +79,7 @@ impl Dice {
     }
 
     /// A policy that the builder accepts, with at most `jitters` jitters among its modifiers.
-    pub(crate) fn timing(&mut self, nanos: fn(&mut Self) -> u64, jitters: usize) -> Timing {
+    fn timing(&mut self, nanos: fn(&mut Self) -> u64, jitters: usize) -> Timing {
         loop {
             let source = self.source(nanos);
             let modifiers: Vec<_> = (0..self.below(9)).map(|_| self.modifier(nanos)).collect();
@@ -113,7 +91,7 @@ impl Dice {
     }
 
     /// The same with limits, and with attempts at their extremes too.
-    pub(crate) fn limited_timing(&mut self, nanos: fn(&mut Self) -> u64) -> Timing {
+    fn limited_timing(&mut self, nanos: fn(&mut Self) -> u64) -> Timing {
         let mut timing = self.timing(nanos, 8);
         if self.one_in(3) {
             timing.attempts = self.pick(&[None, Some(1), Some(2), Some(u32::MAX)]);
@@ -127,3 +105,5 @@ impl Dice {
         timing
     }
 }
+
+impl Timings for Dice {}

@@ -242,6 +242,42 @@ fn warnings_come_in_the_order_of_the_text_too() {
 }
 
 #[test]
+fn a_clause_and_the_one_that_its_policy_prints_have_the_same_jitter_above_cap() {
+    let warns = |text: &str| {
+        let reading = clause::read(text);
+        let found = reading.diagnostics().iter().any(|one| one.kind() == Kind::JitterAboveCap);
+        (found, reading.policy().unwrap().to_string())
+    };
+    check(
+        "retry: 6, delay: 1s, backoff: exponential, jitter: 25%",
+        "jitter-above-cap `25%`: this jitter comes after the default cap of 30s and takes delays \
+         up to 37500ms; write max_delay before and after it, or a jitter that only shortens",
+    );
+    let mut warned = 0;
+    for backoff in ["fixed", "linear", "exponential", "fibonacci", "decorrelated", "[1s, 60s]"] {
+        for delay in ["1s", "20s", "40s"] {
+            for retries in [1, 3, 9] {
+                for modifiers in [
+                    "jitter: 25%",
+                    "jitter: full",
+                    "min_delay: 50s, jitter: +50%",
+                    "max_delay: none, jitter: 25%",
+                ] {
+                    let delay = if backoff.starts_with('[') { "1s" } else { delay };
+                    let text = format!(
+                        "retry: {retries}, delay: {delay}, backoff: {backoff}, {modifiers}"
+                    );
+                    let (found, printed) = warns(&text);
+                    assert_eq!(found, warns(&printed).0, "{text} is printed as {printed}");
+                    warned += u32::from(found);
+                }
+            }
+        }
+    }
+    assert!(warned > 20, "{warned}");
+}
+
+#[test]
 fn errors_leave_no_room_for_warnings() {
     check("retry: 20, delay: 1", "missing-unit `1`: delay: `1` has no unit; write 1ms or 1s");
 }

@@ -5,8 +5,9 @@ use crate::cases;
 
 use std::time::Instant;
 
-use cases::{Dice, each_seed};
-use redial_core::{Policy, clause};
+use cases::Timings;
+use redial_core::{Policy, Random, clause};
+use redial_seeds::{Dice, Draw, each_case};
 
 /// Holds of every text; true where it is a policy.
 #[track_caller]
@@ -42,7 +43,7 @@ fn check(text: &str) -> bool {
 
 #[test]
 fn random_bytes_are_read_without_a_panic() {
-    each_seed(3000, |dice| {
+    each_case(3000, |dice| {
         let length = dice.below(80) as usize;
         let bytes: Vec<_> = (0..length).map(|_| dice.word() as u8).collect();
         check(&String::from_utf8_lossy(&bytes));
@@ -52,7 +53,7 @@ fn random_bytes_are_read_without_a_panic() {
 #[test]
 fn random_characters_of_the_language_are_read_without_a_panic() {
     const ALPHABET: &[u8] = b"0159.,,::[](){}\"'\\#%+-_ \n\tsmhdnux\0\xc3\xa9\xff";
-    each_seed(4000, |dice| {
+    each_case(4000, |dice| {
         let length = dice.below(40) as usize;
         let bytes: Vec<_> = (0..length).map(|_| dice.pick(ALPHABET)).collect();
         let text = String::from_utf8_lossy(&bytes);
@@ -118,7 +119,7 @@ fn random_words_of_the_language_are_read_without_a_panic() {
         "\"a, b\"",
     ];
     let accepted = std::cell::Cell::new(0);
-    each_seed(6000, |dice| {
+    each_case(6000, |dice| {
         let options: Vec<_> = (0..1 + dice.below(7))
             .map(|_| format!("{}: {}", dice.pick(&NAMES), dice.pick(&VALUES)))
             .collect();
@@ -164,7 +165,7 @@ fn mutated_clauses_are_read_without_a_panic() {
         "none",
         "18446744073709551615",
     ];
-    each_seed(6000, |dice| {
+    each_case(6000, |dice| {
         let mut text: Vec<char> = dice.pick(&CLAUSES).chars().collect();
         for _ in 0..1 + dice.below(4) {
             let at = dice.below(text.len() as u64 + 1) as usize;
@@ -178,7 +179,7 @@ fn mutated_clauses_are_read_without_a_panic() {
 
 #[test]
 fn the_printed_form_of_any_policy_survives_any_cut() {
-    each_seed(60, |dice| {
+    each_case(60, |dice| {
         let policy = dice.limited_timing(Dice::extreme_nanos).build().expect("a valid policy");
         let printed = policy.to_string();
         for end in 0..printed.len() {

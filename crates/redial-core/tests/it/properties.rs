@@ -5,11 +5,12 @@ use crate::reference;
 
 use core::time::Duration;
 
-use cases::{Dice, each_seed};
+use cases::Timings;
 use redial_core::{
     Backoff, Budget, Decision, Forecast, Limits, Policy, Random, SplitMix64, Stop, Time, Verdict,
     clause,
 };
+use redial_seeds::{Dice, Draw, each_case};
 use reference::render::{nanos, written};
 use reference::{BILLION, Modifier, SECOND, Source, Timing, Walk, formula, picked, saturated};
 
@@ -37,7 +38,7 @@ fn ending_in(dice: &mut Dice, last: Modifier) -> Timing {
 
 #[test]
 fn random_policies_give_the_delays_of_the_reference() {
-    each_seed(3000, |dice| {
+    each_case(3000, |dice| {
         let mut timing = dice.timing(Dice::extreme_nanos, 8);
         if dice.one_in(8) {
             // Past what a source may have worked out beforehand.
@@ -84,7 +85,7 @@ fn delays_are_exact_before_and_after_they_have_settled() {
 
 #[test]
 fn random_clauses_mean_what_the_builder_builds_whatever_their_order() {
-    each_seed(2000, |dice| {
+    each_case(2000, |dice| {
         let timing = dice.limited_timing(Dice::extreme_nanos);
         let mut options: Vec<_> = timing.modifiers.iter().map(written).collect();
         options.push("max_delay: none".to_owned());
@@ -99,7 +100,7 @@ fn random_clauses_mean_what_the_builder_builds_whatever_their_order() {
 
 #[test]
 fn random_policies_read_back_as_they_print() {
-    each_seed(3000, |dice| {
+    each_case(3000, |dice| {
         let policy = built(&dice.limited_timing(Dice::extreme_nanos));
         let printed = policy.to_string();
         assert_eq!(printed.parse(), Ok(policy), "{printed}");
@@ -108,7 +109,7 @@ fn random_policies_read_back_as_they_print() {
 
 #[test]
 fn random_clauses_under_the_default_cap_read_back_as_they_print() {
-    each_seed(2000, |dice| {
+    each_case(2000, |dice| {
         let mut timing = dice.limited_timing(Dice::extreme_nanos);
         // The cap takes a place in the chain.
         timing.modifiers.truncate(7);
@@ -125,7 +126,7 @@ fn random_clauses_under_the_default_cap_read_back_as_they_print() {
 
 #[test]
 fn a_policy_made_of_another_reads_back_as_it_prints() {
-    each_seed(1000, |dice| {
+    each_case(1000, |dice| {
         let mut timing = dice.limited_timing(Dice::usual_nanos);
         timing.modifiers.truncate(6);
         let policy: Policy = timing.clause_by_default().parse().expect("a policy");
@@ -142,7 +143,7 @@ fn a_policy_made_of_another_reads_back_as_it_prints() {
 
 #[test]
 fn every_factor_that_a_clause_can_write_is_taken_to_its_last_digit() {
-    each_seed(1000, |dice| {
+    each_case(1000, |dice| {
         let source = Source::Exponential { initial: dice.extreme_nanos(), factor: dice.factor() };
         let timing = Timing::new(source, &[], 14);
         let text = timing.clause();
@@ -168,7 +169,7 @@ fn durations_past_the_top_are_the_top() {
 
 #[test]
 fn a_max_at_the_end_is_never_exceeded() {
-    each_seed(500, |dice| {
+    each_case(500, |dice| {
         let max = dice.extreme_nanos();
         let policy = built(&ending_in(dice, Modifier::Max(max)));
         for random in [MAX, MAX / 2, dice.word()] {
@@ -181,7 +182,7 @@ fn a_max_at_the_end_is_never_exceeded() {
 
 #[test]
 fn a_min_at_the_end_is_never_undercut() {
-    each_seed(500, |dice| {
+    each_case(500, |dice| {
         let min = dice.extreme_nanos();
         let policy = built(&ending_in(dice, Modifier::Min(min)));
         for random in [0, MAX / 2, dice.word()] {
@@ -194,7 +195,7 @@ fn a_min_at_the_end_is_never_undercut() {
 
 #[test]
 fn a_jitter_at_the_end_stays_in_its_range() {
-    each_seed(2000, |dice| {
+    each_case(2000, |dice| {
         let jitter = dice.jitter();
         let timing = Timing::new(Source::Constant(dice.extreme_nanos()), &[jitter], 20);
         let (low, high) = jitter.range(formula(&timing, 1)[0]);
@@ -208,7 +209,7 @@ fn a_jitter_at_the_end_stays_in_its_range() {
 
 #[test]
 fn jitter_before_a_cap_piles_up_and_after_it_spreads() {
-    each_seed(300, |dice| {
+    each_case(300, |dice| {
         let delay = dice.usual_nanos() + 1;
         let cap = dice.below(delay);
         let word = dice.word();
@@ -228,7 +229,7 @@ fn jitter_before_a_cap_piles_up_and_after_it_spreads() {
 
 #[test]
 fn a_forecast_begins_at_the_lowest_words_and_ends_at_the_highest() {
-    each_seed(400, |dice| {
+    each_case(400, |dice| {
         let policy = built(&dice.timing(Dice::extreme_nanos, 2));
         let forecasts: Vec<_> = policy.forecasts().collect();
         let of = |end: fn(&Forecast) -> Duration| -> Vec<u64> {
@@ -248,7 +249,7 @@ fn a_forecast_begins_at_the_lowest_words_and_ends_at_the_highest() {
 
 #[test]
 fn a_forecast_looks_any_distance_ahead() {
-    each_seed(1000, |dice| {
+    each_case(1000, |dice| {
         let source = match dice.below(3) {
             0 => Source::Constant(dice.extreme_nanos()),
             1 => Source::Linear { initial: dice.extreme_nanos(), increment: dice.extreme_nanos() },
@@ -287,7 +288,7 @@ fn a_forecast_looks_any_distance_ahead() {
 
 #[test]
 fn one_forecast_is_the_same_alone_and_in_its_row() {
-    each_seed(100, |dice| {
+    each_case(100, |dice| {
         let policy = built(&dice.timing(Dice::usual_nanos, 2));
         for (n, forecast) in policy.forecasts().enumerate() {
             assert_eq!(policy.forecast(n as u32), forecast, "{policy}, delay {n}");
@@ -337,7 +338,7 @@ fn the_mean_of_one_draw_from_a_few_points_is_their_average() {
 
 #[test]
 fn the_mean_of_at_most_one_draw_is_exact() {
-    each_seed(2000, |dice| {
+    each_case(2000, |dice| {
         let mut timing = dice.timing(Dice::usual_nanos, 1);
         timing.attempts = Some(7);
         if matches!(timing.source, Source::Decorrelated(_)) {
@@ -379,7 +380,7 @@ fn the_mean_of_the_first_decorrelated_draw_is_exact() {
 #[test]
 fn the_mean_of_several_draws_is_what_samples_average() {
     const SAMPLES: u64 = 12_000;
-    each_seed(80, |dice| {
+    each_case(80, |dice| {
         let timing = dice.timing(Dice::usual_nanos, 3);
         let policy = built(&timing);
         let last = timing.attempts.unwrap().min(8) - 1;
@@ -435,7 +436,7 @@ fn a_total_is_the_sum_of_the_forecasts() {
     for attempts in [1, 2, 3, 4096, 4097, 4098] {
         check_total(&Backoff::linear(nanos(SECOND), nanos(1)).full_jitter().attempts(attempts));
     }
-    each_seed(60, |dice| check_total(&built(&dice.timing(Dice::extreme_nanos, 2))));
+    each_case(60, |dice| check_total(&built(&dice.timing(Dice::extreme_nanos, 2))));
 }
 
 #[test]
@@ -472,7 +473,7 @@ fn delays_know_how_many_they_are() {
 
 #[test]
 fn delays_in_nanoseconds_are_the_same_delays() {
-    each_seed(100, |dice| {
+    each_case(100, |dice| {
         let policy = built(&dice.timing(Dice::extreme_nanos, 8));
         let seed = dice.word();
         let mut counted = policy.delays(SplitMix64::new(seed));
@@ -485,7 +486,7 @@ fn delays_in_nanoseconds_are_the_same_delays() {
 
 #[test]
 fn a_call_sleeps_what_the_policy_says_from_the_same_seed() {
-    each_seed(1000, |dice| {
+    each_case(1000, |dice| {
         let policy = built(&dice.timing(Dice::extreme_nanos, 8));
         let seed = dice.word();
         let mut random = SplitMix64::new(seed);
@@ -506,7 +507,7 @@ struct Model<'t> {
     attempts: u64,
     within: u128,
     wait_budget: u128,
-    retry_after_max: u128,
+    max_retry_after: u128,
     tokens: u32,
     failures: u64,
     waited: u128,
@@ -523,7 +524,7 @@ impl Model<'_> {
         let delay = match verdict {
             Verdict::Stop => return Decision::Stop(Stop::Rejected),
             Verdict::Retry => self.walk.delay(self.failures as usize - 1, &mut || words.word()),
-            Verdict::RetryAfter(dictated) if dictated.as_nanos() > self.retry_after_max => {
+            Verdict::RetryAfter(dictated) if dictated.as_nanos() > self.max_retry_after => {
                 return Decision::Stop(Stop::RetryAfterTooLong);
             }
             Verdict::RetryAfter(dictated) => saturated(dictated.as_nanos()),
@@ -551,7 +552,7 @@ fn limit(most: Option<u64>) -> u128 {
 #[test]
 fn no_call_goes_beyond_any_of_its_limits() {
     const STEPS: usize = 24;
-    each_seed(6000, |dice| {
+    each_case(6000, |dice| {
         let numbers = dice.pick(&[Dice::extreme_nanos as fn(&mut Dice) -> u64, Dice::usual_nanos]);
         let mut timing = dice.limited_timing(numbers);
         if dice.one_in(2) {
@@ -589,14 +590,14 @@ fn no_call_goes_beyond_any_of_its_limits() {
             attempts: timing.attempts.map_or(MAX, u64::from),
             within: limit(timing.within).min(limit(within)),
             wait_budget: limit(timing.wait_budget).min(limit(wait_budget)),
-            retry_after_max: bound.unwrap_or(120 * SECOND).into(),
+            max_retry_after: bound.unwrap_or(120 * SECOND).into(),
             tokens: tokens.unwrap_or(u32::MAX),
             failures: 0,
             waited: 0,
         };
         // No cast of the top bound: past it every dictated delay is the top itself.
         if bound == Some(MAX) {
-            model.retry_after_max = NEVER;
+            model.max_retry_after = NEVER;
         }
 
         let seed = dice.word();
@@ -627,7 +628,7 @@ fn no_call_goes_beyond_any_of_its_limits() {
 
 #[test]
 fn a_reading_and_a_parse_agree() {
-    each_seed(500, |dice| {
+    each_case(500, |dice| {
         let text = dice.limited_timing(Dice::extreme_nanos).clause();
         let reading = clause::read(&text);
         assert_eq!(reading.policy(), text.parse().ok(), "{text}");

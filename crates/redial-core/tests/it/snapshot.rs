@@ -5,8 +5,9 @@ use core::time::Duration;
 use redial_core::{
     Call, CallSnapshot, Decision, Limits, Policy, Random, SplitMix64, Time, Verdict, policy,
 };
+use redial_seeds::{Dice, Draw, each_case};
 
-use crate::cases::{Dice, each_seed};
+use crate::cases::Timings;
 
 /// One call that is interrupted before any of its decisions, and one that never is.
 struct Pair {
@@ -74,7 +75,7 @@ fn read(text: &str) -> CallSnapshot {
 
 #[test]
 fn any_number_of_interruptions_gives_the_delays_of_an_uninterrupted_call() {
-    each_seed(3000, |dice| {
+    each_case(3000, |dice| {
         let timing = dice.limited_timing(Dice::extreme_nanos);
         let policy = timing.build().unwrap_or_else(|invalid| panic!("{timing:?}: {invalid}"));
         let mut limits = Limits::new();
@@ -155,7 +156,7 @@ fn no_state_panics_whatever_its_numbers() {
         allow(unbounded, many_retries),
         "attempts: unlimited, delay: 1s, backoff: decorrelated, jitter: full"
     );
-    each_seed(3000, |dice| {
+    each_case(3000, |dice| {
         let policy = match dice.one_in(3) {
             true => FOREVER,
             false => dice.limited_timing(Dice::extreme_nanos).build().expect("a policy"),

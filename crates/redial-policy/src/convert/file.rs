@@ -1,4 +1,4 @@
-//! As our own file, which can say everything.
+//! As our own file, which can express everything.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +18,7 @@ pub(super) fn tree<'e>(
     default: Option<&str>,
 ) -> Tree {
     let policies: Vec<_> = policies.into_iter().collect();
-    // A script may assign a variable twice; a name of a file is there once.
+    // A script may assign a variable twice; names in a file are unique.
     let mut taken: HashSet<String> = policies.iter().map(|(entry, _)| entry.name.clone()).collect();
     let mut times: HashMap<&str, usize> = HashMap::new();
     let policies = policies.iter().map(|(entry, parts)| {
@@ -89,7 +89,7 @@ fn source(source: &Source) -> Vec<(&'static str, Tree)> {
     }
 }
 
-/// As plain fields where their order is the one that fields have, and as a list otherwise.
+/// As plain fields where they are in the default order, and otherwise as a list.
 fn chain(parts: &Parts) -> Vec<(&'static str, Tree)> {
     let uncapped = parts.uncapped.then(|| ("max_delay", Tree::text("none")));
     let links = uncapped.into_iter().chain(parts.chain.iter().map(link));

@@ -1,5 +1,5 @@
-//! A policy taken apart, by way of the clause that it prints itself as: whatever a policy can be,
-//! that clause says, and nothing else has to be known about it.
+//! The parts of a policy, parsed from the clause that it prints. The clause expresses all that a policy
+//! can be.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use redial_core::clause;
 
 use crate::document::Entry;
 
-/// What a policy says.
+/// The parts of a policy.
 pub(super) struct Parts {
     pub(super) attempts: Option<u32>,
     pub(super) source: Source,
@@ -62,7 +62,7 @@ impl Parts {
         })
     }
 
-    /// The first bound from above, which a list goes on with.
+    /// The first cap, which is also the tail of a list.
     pub(super) fn cap(&self) -> Option<Duration> {
         self.chain.iter().find_map(|link| match link {
             Link::Max(cap) => Some(*cap),

@@ -1,4 +1,4 @@
-//! As `retry_config`, which always has a cap, and knows one jitter after it.
+//! As `retry_config`, which always has a cap, and one kind of jitter after it.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn text(duration: Duration) -> Tree {
     Tree::text(Pretty(duration).to_string())
 }
 
-/// As many as there can be, where there is no end to them.
+/// The attempts; the greatest number where they are unlimited.
 pub(super) fn attempts(parts: &Parts, losses: &mut Losses<'_>) -> u32 {
     parts.attempts.unwrap_or_else(|| {
         losses.add("attempts: unlimited", "attempts are a number there", format!("{}", u32::MAX));
@@ -95,7 +95,7 @@ fn cap(parts: &Parts, entry: &Entry, losses: &mut Losses<'_>) -> Duration {
     }
 }
 
-/// At least the longest delay there is, and at least the cap that would be there anyway.
+/// A cap above the longest delay, and at least the default.
 pub(super) fn out_of_reach(parts: &Parts, entry: &Entry) -> Duration {
     const LOOKED_AT: usize = 4096;
     let Some(policy) = entry.policy else { return Duration::MAX };
@@ -108,7 +108,7 @@ pub(super) fn out_of_reach(parts: &Parts, entry: &Entry) -> Duration {
     }
 }
 
-/// The fraction of the one jitter that there can be.
+/// The `jitter_factor`.
 fn jitter(parts: &Parts, losses: &mut Losses<'_>) -> Option<String> {
     let mut capped = false;
     let mut fraction = None;
@@ -143,7 +143,7 @@ fn jitter(parts: &Parts, losses: &mut Losses<'_>) -> Option<String> {
     fraction
 }
 
-/// A link as the clause says it.
+/// A link as the clause writes it.
 pub(super) fn said(link: &Link) -> String {
     match link {
         Link::Min(min) => format!("min_delay: {}", Pretty(*min)),
@@ -156,7 +156,7 @@ pub(super) fn said(link: &Link) -> String {
     }
 }
 
-/// The plus or minus that spreads delays about as far.
+/// The proportional jitter that spreads delays about as far.
 fn nearest(link: &Link) -> String {
     match link {
         Link::Full => "1.0".to_owned(),

@@ -1,4 +1,4 @@
-//! As `retryPolicy`: whole milliseconds, three strategies, one spread, and a cap after it.
+//! As `retryPolicy`: whole milliseconds, three strategies, one kind of jitter, and a cap after it.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ fn milliseconds(duration: Duration, what: &str, losses: &mut Losses<'_>) -> u64 
     rounded
 }
 
-/// Whether there is a spread before the cap.
+/// Whether there is jitter.
 fn jitter(parts: &Parts, losses: &mut Losses<'_>) -> bool {
     let mut jitters = false;
     let mut capped = false;
@@ -108,7 +108,7 @@ fn cap(parts: &Parts, entry: &Entry, losses: &mut Losses<'_>) -> u64 {
         Some(cap) => milliseconds(cap, "max_delay", losses),
         None => {
             let cap = out_of_reach(parts, entry).max(Duration::from_secs(300));
-            // As far as nanoseconds in 64 bits go.
+            // 64 bits of nanoseconds.
             let most = u64::MAX.div_ceil(1_000_000);
             let cap =
                 u64::try_from(cap.as_millis().saturating_add(1)).unwrap_or(u64::MAX).min(most);

@@ -82,13 +82,13 @@ fn source(parts: &Parts) -> Option<String> {
             let delays: Vec<_> = delays.iter().map(|delay| duration(*delay)).collect();
             format!("Backoff::list(&[{}])", delays.join(", "))
         }
-        // The default cap of the clause is not something that the chain says.
+        // The chain cannot express the default cap of the clause.
         Source::Decorrelated(_) if parts.cap().is_none() && !parts.uncapped => return None,
         Source::Decorrelated(delay) => format!("Backoff::decorrelated({})", duration(*delay)),
     })
 }
 
-/// The clause, checked by the compiler, with leave for the warnings that it has.
+/// `policy!` with the clause, in which the warnings that it has are allowed.
 fn macro_call(entry: &Entry) -> Option<String> {
     let clause = entry.policy?.to_string();
     let reading = clause::read(&clause);

@@ -105,7 +105,7 @@ fn toml(tree: &Tree) -> String {
     text
 }
 
-/// What has no table of its own comes first, as TOML wants it.
+/// Plain keys come before tables, as TOML requires.
 fn toml_table(fields: &[(String, Tree)], path: &str, text: &mut String) {
     let is_table = |value: &Tree| matches!(value, Tree::Map(fields) if !fields.iter().all(|(_, value)| value.is_scalar()) || path.is_empty() || path == "policies");
     let (tables, plain): (Vec<_>, Vec<_>) = fields.iter().partition(|(_, value)| is_table(value));
@@ -127,7 +127,7 @@ fn toml_table(fields: &[(String, Tree)], path: &str, text: &mut String) {
     }
 }
 
-/// A key without quotes where every format takes it so.
+/// A key, in quotes unless every format reads it without.
 fn key_for(key: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     let starts = key.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic());
@@ -136,7 +136,7 @@ fn key_for(key: &str) -> String {
     if starts && !reserved && key.bytes().all(plain) { key.to_owned() } else { quoted(key) }
 }
 
-/// In double quotes, with escapes that JSON, YAML and TOML all read alike.
+/// In double quotes, with escapes that JSON, YAML and TOML read alike.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
@@ -158,7 +158,7 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-/// What YAML does not print or breaks lines at. All of it is within the first plane.
+/// Characters that YAML does not allow or breaks lines at. All are in the Basic Multilingual Plane.
 fn needs_escape(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')

@@ -21,7 +21,7 @@ const STRICT: ParseOptions = ParseOptions {
 };
 
 pub(super) fn parse(text: &str) -> Result<Node, Diagnostic> {
-    // Blanks of the same length take the place of a byte order mark.
+    // A byte order mark becomes spaces of the same length, so that offsets stay the same.
     let text = &text.replacen('\u{feff}', "   ", usize::from(text.starts_with('\u{feff}')));
     check_depth(text)?;
     let parsed = parse_to_ast(text, &CollectOptions::default(), &STRICT).map_err(|error| {
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Node, Diagnostic> {
     }
 }
 
-/// The parser goes down by recursion, so what is too deep must not get there.
+/// The parser is recursive: too deep a nesting would overflow the stack.
 fn check_depth(text: &str) -> Result<(), Diagnostic> {
     let mut depth = 0;
     let mut quoted = false;

@@ -18,7 +18,7 @@ pub(super) fn parse(text: &str) -> Result<Node, Diagnostic> {
     Ok(Node::new(Span { start: 0, end: text.len() }, map(table.get_ref(), 1)?))
 }
 
-/// A table in the order of the text, which the parser does not keep.
+/// A table with its keys in the order of the text, which the parser does not keep.
 fn map(table: &DeTable<'_>, depth: usize) -> Result<Value, Diagnostic> {
     let fields = table.iter().map(|(key, value)| {
         let place = Span { start: key.span().start, end: key.span().end };
@@ -55,7 +55,7 @@ fn node(spanned: &Spanned<DeValue<'_>>, depth: usize) -> Result<Node, Diagnostic
     Ok(Node::new(around(place, &value), value))
 }
 
-/// The place of a table with all that is in it: the parser's is that of its header.
+/// The span of a table with its contents. The parser gives the span of its header.
 fn around(place: Span, value: &Value) -> Span {
     let (first, last) = match value {
         Value::List(nodes) => (nodes.first().map(|node| node.span), nodes.last()),
@@ -69,7 +69,7 @@ fn around(place: Span, value: &Value) -> Span {
     Span { start, end }
 }
 
-/// Numbers have no plus here.
+/// Without a plus sign, which a clause does not have.
 fn unsigned(number: &str) -> String {
     number.trim_start_matches('+').to_owned()
 }

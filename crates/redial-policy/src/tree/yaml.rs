@@ -24,10 +24,10 @@ pub(super) fn parse(text: &str) -> Result<Vec<Node>, Diagnostic> {
     Ok(builder.documents)
 }
 
-/// From the parser's characters to bytes.
+/// Converts the parser's character offsets to byte offsets.
 struct Offsets<'t> {
     text: &'t str,
-    /// The byte of every 64th character; none where every character is a byte.
+    /// The byte offset of every 64th character; empty where the text is ASCII.
     stops: Vec<usize>,
 }
 
@@ -119,13 +119,14 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// The parser ends a plain scalar or a block before what follows it, white space included.
+    /// Without the white space at its end, which the parser includes in plain scalars and blocks.
     fn trimmed(&self, span: Span) -> Span {
         let end = span.start + span.of(self.text).trim_end_matches([' ', '\t', '\r', '\n']).len();
         Span { start: span.start, end }
     }
 
-    /// Where a value starts that the parser starts at its anchor or its tag, and where that tag is.
+    /// Where a value starts after its anchor and its tag, and the span of the tag. The parser includes
+    /// both in the value.
     fn past_properties(&self, span: Span, anchor: usize, tag: Option<&Tag>) -> (usize, Span) {
         let (mut anchored, mut tagged) = (anchor > 0, tag.is_some());
         let mut at = span.start;
@@ -177,7 +178,7 @@ impl<'t> Builder<'t> {
     }
 
     fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Diagnostic> {
-        // An anchor that is still open would contain itself.
+        // The anchor is not complete yet: the alias is inside of its own value.
         let Some(node) = self.anchors.get(&anchor) else {
             return Err(malformed(span, "this alias is inside of what it stands for".to_owned()));
         };
@@ -185,7 +186,7 @@ impl<'t> Builder<'t> {
         self.place(copy, 0, None)
     }
 
-    /// A finished node goes where the innermost open one expects it.
+    /// Adds a finished node to the innermost open list or map.
     fn place(
         &mut self,
         node: Node,
@@ -231,12 +232,11 @@ fn key_text(node: &Node, text: &str) -> Result<String, Diagnostic> {
     }
 }
 
-/// A tag, without its first `!`, unless it is of the language itself (`!!str`) and changes nothing
-/// here.
+/// A tag without its first `!`; none for those of the core schema (`!!str`), which change nothing here.
 fn named<'t>(tag: Option<&Tag>, written: &'t str) -> Option<&'t str> {
-    const OF_THE_LANGUAGE: [&str; 7] = ["str", "int", "float", "bool", "null", "map", "seq"];
+    const CORE: [&str; 7] = ["str", "int", "float", "bool", "null", "map", "seq"];
     let tag = tag?;
-    let known = tag.is_yaml_core_schema() && OF_THE_LANGUAGE.contains(&tag.suffix.as_str());
+    let known = tag.is_yaml_core_schema() && CORE.contains(&tag.suffix.as_str());
     written.strip_prefix('!').filter(|name| !known && !name.is_empty())
 }
 
@@ -250,14 +250,13 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" => Value::Bool(true),
         "false" | "False" | "FALSE" => Value::Bool(false),
-        // Numbers have no plus here.
+        // A clause has no plus sign.
         _ if is_number(text) => Value::Number(text.strip_prefix('+').unwrap_or(text).to_owned()),
         _ => Value::Text(text.to_owned()),
     }
 }
 
-/// Digits with a sign, a point and an exponent, however many; `.inf` and `.nan` are no numbers
-/// here.
+/// Any number of digits with a sign, a point and an exponent; not `.inf` and `.nan`.
 fn is_number(text: &str) -> bool {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     unsigned.starts_with(|first: char| first.is_ascii_digit() || first == '.')
@@ -277,7 +276,7 @@ impl Aliases {
     }
 }
 
-/// A node that is there once more now, within what is allowed.
+/// Clones a node, and counts it against the limit on aliases.
 fn copy(node: &Node, span: Span, aliases: &mut Aliases) -> Result<Node, Diagnostic> {
     match aliases.left.checked_sub(size(node)) {
         Some(left) => aliases.left = left,
@@ -292,7 +291,7 @@ fn copy(node: &Node, span: Span, aliases: &mut Aliases) -> Result<Node, Diagnost
     Ok(node.clone())
 }
 
-/// How much there is of it: a long string counts as several values.
+/// The size of a node in values; a long string counts as several.
 fn size(node: &Node) -> usize {
     match &node.value {
         Value::Text(text) | Value::Number(text) => 1 + text.len() / 64,
@@ -305,7 +304,7 @@ fn size(node: &Node) -> usize {
     }
 }
 
-/// With what `<<` brings in, where the map does not say it itself.
+/// Merges the maps of `<<`; the map's own keys win.
 fn merged(fields: Vec<Field>) -> Result<Vec<Field>, Diagnostic> {
     if !fields.iter().any(|field| field.key == "<<") {
         return Ok(fields);

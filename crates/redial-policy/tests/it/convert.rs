@@ -1,7 +1,8 @@
 //! From any notation to any other: nothing is lost in silence, and what is not lost comes back.
 
-use redial_core::{Random, SplitMix64};
+use redial_core::Random;
 use redial_policy::{Entry, Format, Notation, Target, convert, convert_to_file, read};
+use redial_seeds::{Dice, Draw};
 
 fn entry(clause: &str) -> Entry {
     let document = read(clause, Format::Text, None);
@@ -45,19 +46,17 @@ const WRITTEN: [(Target, Format); 11] = [
 ];
 
 /// Draws policies.
-struct Draw(SplitMix64);
+struct Policies(Dice);
 
-impl Draw {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0.word() % end
+impl Random for Policies {
+    fn word(&mut self) -> u64 {
+        self.0.word()
     }
+}
 
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len() as u64) as usize]
-    }
-
+impl Policies {
     fn duration(&mut self) -> String {
-        let unit = self.one(&["ns", "us", "ms", "ms", "ms", "s", "s", "min", "h", "d"]);
+        let unit = self.pick(&["ns", "us", "ms", "ms", "ms", "s", "s", "min", "h", "d"]);
         format!("{}{unit}", self.below(2000))
     }
 
@@ -86,7 +85,7 @@ impl Draw {
             r#"pattern: 'say "no"'"#,
             r#"pattern: "a, b: [c] \\d+ é""#,
         ];
-        let some: Vec<_> = (0..1 + self.below(3)).map(|_| self.one(&all)).collect();
+        let some: Vec<_> = (0..1 + self.below(3)).map(|_| self.pick(&all)).collect();
         format!(", {name}: [{}]", some.join(", "))
     }
 
@@ -182,8 +181,8 @@ impl Draw {
 
     /// What a `retryPolicy` can say.
     fn retry_policy(&mut self) -> String {
-        let backoff = self.one(&["", ", backoff: linear", ", backoff: exponential"]);
-        let jitter = self.one(&["", ", jitter: [0.5, 1.5]"]);
+        let backoff = self.pick(&["", ", backoff: linear", ", backoff: exponential"]);
+        let jitter = self.pick(&["", ", jitter: [0.5, 1.5]"]);
         let (delay, max) = (self.milliseconds(), self.milliseconds());
         format!("{}, delay: {delay}{backoff}{jitter}, max_delay: {max}", self.count())
     }
@@ -192,7 +191,7 @@ impl Draw {
 #[test]
 fn what_is_not_lost_comes_back() {
     for seed in 0..1000 {
-        let clause = Draw(SplitMix64::new(seed)).anything();
+        let clause = Policies(Dice::new(seed)).anything();
         let document = read(&clause, Format::Text, None);
         let Some(from) = document.policies().next().filter(|entry| entry.policy.is_some()) else {
             continue; // a floor above a cap
@@ -200,7 +199,7 @@ fn what_is_not_lost_comes_back() {
         for (target, format) in WRITTEN {
             let converted = convert(from, target, format).unwrap();
             for lost in &converted.losses {
-                let overlooked = lost.why == "the notation has no words for it";
+                let overlooked = lost.why == "the notation cannot express it";
                 assert!(!overlooked, "seed {seed}: {clause} as {target:?}: {lost:?}");
             }
             if target == Target::Rust {
@@ -222,7 +221,7 @@ fn what_is_not_lost_comes_back() {
 #[test]
 fn what_a_notation_can_say_is_not_lost_in_it() {
     for seed in 0..400 {
-        let mut draw = Draw(SplitMix64::new(seed));
+        let mut draw = Policies(Dice::new(seed));
         let cases = [
             (draw.retry_config(), Target::RetryConfig),
             (draw.retry_policy(), Target::RetryPolicy),
@@ -376,7 +375,7 @@ fn rust_compiles_to_an_equal_policy() {
     let mut expected = String::new();
     let mut main = String::from("fn main() {\n");
     for seed in 0..100 {
-        let clause = Draw(SplitMix64::new(seed)).anything();
+        let clause = Policies(Dice::new(seed)).anything();
         let document = read(&clause, Format::Text, None);
         let Some(from) = document.policies().next().filter(|entry| entry.policy.is_some()) else {
             continue;

@@ -87,7 +87,7 @@ policies: {b: 'retry: 3'}",
         "policies: {a: {}}",
         r#"
         a: refused
-        error[syntax] at "a: {}": this policy says nothing; write for example retry: 3, delay: 1s
+        error[syntax] at "a: {}": this policy is empty; write for example retry: 3, delay: 1s
     "#,
     );
     check(

@@ -3,8 +3,8 @@
 use redial_core::{Policy, SplitMix64};
 use redial_policy::Format::{Json, Text, Toml, Yaml};
 use redial_policy::{Document, Entry, Fix, Format, fix, fixable, overlay, read};
+use redial_seeds::{Dice, Draw, each_case};
 
-use crate::dice::{Dice, each_seed};
 use crate::random::{document, flags, mutated};
 
 fn applied(text: &str, fix: &Fix) -> String {
@@ -15,7 +15,7 @@ fn applied(text: &str, fix: &Fix) -> String {
 fn effects(document: &Document) -> Vec<impl PartialEq + std::fmt::Debug> {
     let effect = |policy: Policy| {
         let delays: Vec<_> = policy.forecasts().take(20).collect();
-        (policy.attempts(), delays, policy.limit(), policy.wait_limit())
+        (policy.attempts(), delays, policy.get_within(), policy.get_wait_budget())
     };
     document.policies().map(|entry| (entry.policy.map(effect), entry.timeout)).collect()
 }
@@ -271,7 +271,7 @@ fn runs_with(entry: &Entry, flags: &[(&str, &str)]) -> Option<String> {
     let entry = document.policies().next()?;
     let policy = entry.policy?;
     let delays: Vec<_> = policy.delays(SplitMix64::new(7)).take(20).collect();
-    let limits = (policy.attempts(), policy.limit(), policy.wait_limit(), entry.timeout);
+    let limits = (policy.attempts(), policy.get_within(), policy.get_wait_budget(), entry.timeout);
     Some(format!("{delays:?} {limits:?} {:?} {:?}", entry.retry_on, entry.stop_on))
 }
 
@@ -285,7 +285,7 @@ fn written(dice: &mut Dice) -> (String, Format) {
 #[test]
 fn a_fix_that_is_promised_is_applied_and_removes_its_finding() {
     let promised_in_all = std::cell::Cell::new(0);
-    each_seed(2_000, |dice| {
+    each_case(2_000, |dice| {
         let (text, format) = written(dice);
         let before = read(&text, format, None);
         let promised = fixable(&text, &before, format, None);
@@ -309,7 +309,7 @@ fn a_fix_that_is_promised_is_applied_and_removes_its_finding() {
 
 #[test]
 fn a_text_that_was_fixed_runs_as_it_did_before() {
-    each_seed(4_000, |dice| {
+    each_case(4_000, |dice| {
         let (text, format) = written(dice);
         let (after, applied) = fix(&text, format, None);
         if applied == 0 {

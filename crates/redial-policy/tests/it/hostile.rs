@@ -218,7 +218,7 @@ fn names_that_are_not_there_are_told_without_comparing_each_with_all() {
 
 #[test]
 fn what_many_policies_take_over_is_bounded() {
-    let too_much = "policies take over more than 16777216 bytes from one another";
+    let too_much = "policies inherit more than 16777216 bytes from one another";
     for base in [
         format!("{{retry: 3, retry_on: [{}]}}", "network, ".repeat(2_000)),
         format!("{{retry: 3, delay: 1{}s}}", "0".repeat(100_000)),

@@ -1,7 +1,6 @@
 //! Every notation, text in and text out; and the rules for commands. One program: one to link instead of five.
 
 mod convert;
-mod dice;
 mod explain;
 mod file;
 mod fixes;

@@ -104,8 +104,8 @@ fn whichever_limit_is_reached_first_ends_it() {
 fn check_limited(clause: &str, least: &str, greatest: &str) {
     let plan = plan(clause);
     let policy = plan.policy();
-    let within = policy.limit().unwrap_or(Duration::MAX);
-    let budget = policy.wait_limit().unwrap_or(Duration::MAX);
+    let within = policy.get_within().unwrap_or(Duration::MAX);
+    let budget = policy.get_wait_budget().unwrap_or(Duration::MAX);
     let calls = 60_000;
     let waited = |seed: u64| {
         let mut sum = Duration::ZERO;

@@ -3,8 +3,8 @@
 
 use redial_policy::Format::{Json, Text, Toml, Yaml};
 use redial_policy::{Document, Entry, Format, Notation, read};
+use redial_seeds::{Dice, Draw, each_case};
 
-use crate::dice::{Dice, each_seed};
 use crate::shown::shown;
 
 const COUNTS: [&str; 10] =
@@ -383,7 +383,7 @@ fn reads_back(entry: &Entry, canonical: &str) {
 
 #[test]
 fn whatever_is_written_holds_together() {
-    each_seed(2_000, |dice| {
+    each_case(2_000, |dice| {
         let (text, format) = document(dice);
         holds_together(&text, format, &read(&text, format, None));
     });
@@ -391,7 +391,7 @@ fn whatever_is_written_holds_together() {
 
 #[test]
 fn whatever_becomes_of_it_holds_together() {
-    each_seed(3_000, |dice| {
+    each_case(3_000, |dice| {
         let (text, format) = document(dice);
         let text = mutated(dice, &text);
         let notation = match dice.below(8) {
@@ -411,7 +411,7 @@ fn whatever_becomes_of_it_holds_together() {
 
 #[test]
 fn a_policy_is_refused_where_an_error_is_about_it_and_nowhere_else() {
-    each_seed(2_000, |dice| {
+    each_case(2_000, |dice| {
         let clause = clause(dice);
         let document = read(&clause, Text, None);
         let entry = document.policies().next().expect("a clause");
@@ -431,7 +431,7 @@ fn a_policy_is_refused_where_an_error_is_about_it_and_nowhere_else() {
 
 #[test]
 fn a_clause_means_the_same_wherever_it_stands() {
-    each_seed(2_000, |dice| {
+    each_case(2_000, |dice| {
         let clause = clause(dice);
         let alone = read(&clause, Text, None);
         let entry = alone.policies().next().expect("a clause");

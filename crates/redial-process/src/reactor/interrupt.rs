@@ -1,4 +1,4 @@
-//! The signals that this process gets while commands run: passed on, obeyed, or both.
+//! The signals that this process gets while commands run, and which of them are forwarded.
 
 use std::time::Duration;
 
@@ -10,9 +10,10 @@ use super::{Options, Reactor};
 use crate::observer::{Observer, Signalled};
 use crate::signals::{Received, Sender, take_default_action};
 
-/// How long a command may clean up after a key on the terminal. A second press cuts it short.
+/// How long a command may clean up after Ctrl-C. A second one kills it at once.
 const CLEAN_UP: Duration = Duration::from_secs(10);
-/// Signals that come together are one request: the terminal's and the shell's when a window closes.
+/// Signals that come within this time are one request. When a window closes, the terminal and the shell
+/// both send SIGHUP.
 const SAME_REQUEST: Duration = Duration::from_millis(100);
 
 /// A signal that asks this process, and so all its commands, to end.
@@ -21,44 +22,59 @@ pub(super) struct Interrupt {
     pub(super) received: Received,
     at: Time,
     pub(super) is_repeated: bool,
+    /// Commands have got it.
+    is_forwarded: bool,
 }
 
 impl Interrupt {
     /// When commands that have not ended by themselves get SIGKILL.
     pub(super) fn kill_at(&self, options: &Options) -> Time {
-        self.at.after(match self.received.from {
+        self.at.after(options.drain).after(match self.received.from {
             Sender::Terminal => options.kill_after.max(CLEAN_UP),
             Sender::Process => options.kill_after,
         })
     }
 
-    /// Tells the command of a slot.
-    pub(super) fn pass_on(&self, slot: &mut Slot, own_group: bool) {
+    pub(super) fn is_forwarded(&self) -> bool {
+        self.is_forwarded
+    }
+
+    /// When commands get the signal.
+    fn forward_at(&self, options: &Options) -> Time {
+        if self.is_repeated { self.at } else { self.at.after(options.drain) }
+    }
+
+    /// Forwards the signal to the command of a slot.
+    pub(super) fn forward(&self, slot: &mut Slot, own_group: bool) {
         let Received { signal, .. } = self.received;
         if signal == Signal::SIGTERM || self.received.is_alarm() {
             slot.tree.ask_group(Signal::SIGTERM);
         } else {
             let by_key = !own_group && self.received.is_key();
-            slot.pass_on(signal, by_key);
-            slot.pass_on(Signal::SIGCONT, by_key);
+            slot.forward(signal, by_key);
+            slot.forward(Signal::SIGCONT, by_key);
         }
     }
 }
 
 impl Reactor {
-    pub(super) fn hear_signals(&mut self, observer: &mut dyn Observer) {
+    pub(super) fn handle_signals(&mut self, observer: &mut dyn Observer) {
         let mut received = self.received();
         while !received.is_empty() {
-            received = self.obey(received, observer);
+            received = self.handle(received, observer);
         }
     }
 
-    /// Signals that came meanwhile.
-    fn obey(&mut self, mut received: Vec<Received>, observer: &mut dyn Observer) -> Vec<Received> {
+    /// Returns the signals that have come in the meantime.
+    fn handle(
+        &mut self,
+        mut received: Vec<Received>,
+        observer: &mut dyn Observer,
+    ) -> Vec<Received> {
         let mut late = Vec::new();
         if ends_with_cont(&received) {
             let processes: Vec<_> = self.slots.iter().map(|slot| slot.tree.processes()).collect();
-            // Walking /proc took a while: a key may have stopped them again.
+            // Walking /proc took a while, in which Ctrl-Z may have stopped them again.
             received.extend(self.received());
             if ends_with_cont(&received) {
                 for (slot, processes) in self.slots.iter().zip(&processes) {
@@ -68,14 +84,14 @@ impl Reactor {
         }
         let stops = self.stops;
         for (at, one) in received.iter().enumerate() {
-            // A SIGCONT that came since, or that has ended another stop, ends this one too.
+            // A later SIGCONT, or one that has ended another stop, ends this stop too.
             let is_over = ends_with_cont(&received[at..]) || self.stops > stops;
             match one.signal {
                 Signal::SIGTSTP if is_over => {}
                 Signal::SIGTSTP => {
                     self.receive(one, observer);
-                    // The kernel does not stop a process whose process group is orphaned, and nobody
-                    // would continue it: without a SIGCONT by now, we were not stopped.
+                    // The kernel does not stop a process of an orphaned process group. Without a SIGCONT
+                    // by now we were not stopped, and nobody would continue the commands.
                     let since = self.received();
                     if !ends_with_cont(&since) {
                         self.slots.iter().for_each(|slot| slot.tree.signal(Signal::SIGCONT));
@@ -95,22 +111,22 @@ impl Reactor {
 
     fn receive(&mut self, received: &Received, observer: &mut dyn Observer) {
         let Received { signal, from } = *received;
-        // What a key on the terminal sends, the terminal has sent to the whole group.
+        // The terminal has sent the signal of a key to the whole foreground process group.
         let by_key = !self.own_group && received.is_key();
         match signal {
             Signal::SIGWINCH => {
                 for slot in self.slots.iter().filter(|slot| !matches!(slot.phase, Phase::Idle)) {
                     slot.streams.resize();
-                    // It may have asked for the size before the pseudo-terminal had the new one.
+                    // The kernel's own SIGWINCH may have come before the pseudo-terminal was resized.
                     slot.signal_command(Signal::SIGWINCH);
                 }
                 return;
             }
             Signal::SIGTSTP => {
-                self.slots.iter().for_each(|slot| slot.pass_on(Signal::SIGTSTP, by_key));
+                self.slots.iter().for_each(|slot| slot.forward(Signal::SIGTSTP, by_key));
                 return self.stop();
             }
-            // Most programs die of these; only the command itself is meant.
+            // Most programs die of these, so only the command itself gets them.
             Signal::SIGUSR1 | Signal::SIGUSR2 => {
                 self.slots.iter().for_each(|slot| slot.signal_command(signal));
             }
@@ -127,21 +143,36 @@ impl Reactor {
             interrupt.is_repeated |= interrupt.at.after(SAME_REQUEST) <= now;
             return;
         }
-        let interrupt = Interrupt { received, at: now, is_repeated: false };
+        let interrupt = Interrupt { received, at: now, is_repeated: false, is_forwarded: false };
         self.interrupt = Some(interrupt);
-        for slot in self.slots.iter_mut().filter(|slot| slot.command.is_some()) {
-            interrupt.pass_on(slot, self.own_group);
-        }
+        self.forward_when_drained(now);
     }
 
-    /// Stops this process until it gets SIGCONT. Time stands still meanwhile.
+    /// Forwards the interrupt once commands have had their time to end by themselves. Returns when that is,
+    /// if it is still to come.
+    pub(super) fn forward_when_drained(&mut self, now: Time) -> Option<Time> {
+        let options = &self.options;
+        let interrupt = self.interrupt.as_mut().filter(|interrupt| !interrupt.is_forwarded)?;
+        let at = interrupt.forward_at(options);
+        if now < at {
+            return Some(at);
+        }
+        interrupt.is_forwarded = true;
+        let interrupt = *interrupt;
+        for slot in self.slots.iter_mut().filter(|slot| slot.command.is_some()) {
+            interrupt.forward(slot, self.own_group);
+        }
+        None
+    }
+
+    /// Stops this process, and its clock, until SIGCONT.
     pub(super) fn stop(&mut self) {
         self.stops += 1;
         self.clock.pause(|| take_default_action(Signal::SIGTSTP));
     }
 }
 
-/// Whether the last of these that stops or continues is SIGCONT.
+/// Whether the last SIGTSTP or SIGCONT among these is a SIGCONT.
 fn ends_with_cont(received: &[Received]) -> bool {
     let mut signals = received.iter().rev().map(|one| one.signal);
     signals.find(|one| matches!(one, Signal::SIGCONT | Signal::SIGTSTP)) == Some(Signal::SIGCONT)

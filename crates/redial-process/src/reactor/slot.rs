@@ -15,16 +15,16 @@ use crate::guard::{Guard, Report};
 use crate::streams::Streams;
 use crate::tree::Tree;
 
-/// How long the output of the command's children is waited for, once the command itself is gone.
+/// How long to wait for output of the command's children once the command itself has ended.
 const DRAIN: Duration = Duration::from_millis(100);
-/// How long EOF may take where no child is left that could hold the stream open. Output on a
-/// pseudo-terminal passes through a worker thread of the kernel's, which a busy machine delays.
+/// How long EOF may take where no child is left that holds the stream open. Output on a
+/// pseudo-terminal passes through a kernel worker thread, which a busy machine delays.
 const EOF_MAX: Duration = Duration::from_secs(10);
-/// A process that was being started has called `exec` by then, and can be asked to end.
+/// By then a process that was being forked has called `exec`, and can be sent a signal.
 const EXEC_MAX: Duration = Duration::from_millis(100);
 /// How long a process may take to disappear after SIGKILL.
 const KILL_MAX: Duration = Duration::from_secs(10);
-/// How long the reader of held output gets at least, whatever [`Options::kill_after`] says.
+/// How long the reader of held output gets at least, however short [`Options::kill_after`] is.
 const PUBLISH_MIN: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -32,9 +32,9 @@ pub(super) struct Slot {
     pub(super) streams: Streams,
     pub(super) tree: Tree,
     pub(super) guard: Option<Guard>,
-    /// The command, until it has been waited for.
+    /// The command, until it has been reaped.
     pub(super) command: Option<Pid>,
-    /// Whether the last command could be started, until somebody asks.
+    /// The result of the last start, until it is taken.
     pub(super) started: Option<Result<Pid, Errno>>,
     pub(super) status: Option<ExitStatus>,
     /// When the command is ended, if it still runs.
@@ -51,7 +51,7 @@ pub(super) enum Phase {
     Starting,
     /// The command runs.
     Running(Running),
-    /// The command is gone; what it and its children wrote is still read.
+    /// The command has ended; what it and its children wrote is still read.
     Draining(Draining),
     /// What the command left behind is ended.
     Sweeping(Sweeping),
@@ -74,7 +74,7 @@ pub(super) struct Draining {
     pub(super) exit: Exit,
     drained_at: Time,
     eof_max: Time,
-    /// A command that was late already does not get all the time there is.
+    /// When to give up on a command that has timed out.
     until: Option<Time>,
     pub(super) is_over: bool,
 }
@@ -116,7 +116,7 @@ impl Slot {
         }
     }
 
-    /// The command has started, or could not be.
+    /// Takes the result of a start.
     pub(super) fn has_started(&mut self, started: Result<Pid, Errno>, own_group: bool) {
         self.phase = match started {
             Ok(pid) => {
@@ -131,7 +131,7 @@ impl Slot {
     }
 
     pub(super) fn begin_sweep(&mut self, now: &Now) {
-        // Only Linux tells when the last of them is gone; elsewhere there is nothing to wait for.
+        // Only a subreaper, on Linux, learns when the last descendant is gone.
         let grace = if cfg!(target_os = "linux") { now.options.kill_after } else { Duration::ZERO };
         self.phase = Phase::Sweeping(Sweeping {
             kill_at: now.time.after(grace),
@@ -147,7 +147,7 @@ impl Slot {
         self.phase = Phase::Publishing { until: deadline.map(|at| at.max(now.time).after(grace)) };
     }
 
-    /// A phase is over, and nobody has asked for its result yet.
+    /// A phase is over, and its result has not been taken yet.
     pub(super) fn is_over(&self) -> bool {
         match &self.phase {
             Phase::Draining(draining) => draining.is_over,
@@ -156,7 +156,7 @@ impl Slot {
         }
     }
 
-    /// Whether the next step depends on which children are still there.
+    /// Whether the next step depends on whether children are left.
     pub(super) fn counts_children(&self, now: Time) -> bool {
         match &self.phase {
             Phase::Draining(draining) => draining.drained_at <= now,
@@ -165,7 +165,7 @@ impl Slot {
         }
     }
 
-    /// Does what is due by now. When something is due next.
+    /// Does what is due by now. Returns when something is due next.
     pub(super) fn advance(&mut self, now: &Now) -> Option<Time> {
         match self.phase {
             Phase::Idle | Phase::Starting => None,
@@ -227,7 +227,7 @@ impl Slot {
         let is_drained = drained_at <= now.time;
         draining.is_over = streams.are_over() || (is_drained && now.interrupt.is_some());
         if !draining.is_over && is_drained && streams.are_delivered() {
-            // A child that lives on may hold the stream open for ever: its EOF is not waited for.
+            // A surviving child may hold the stream open for ever, so that EOF never comes.
             let is_held_open = !cfg!(target_os = "linux") || anybody_left(guard, tree);
             draining.is_over = eof_max <= now.time || is_held_open;
         }
@@ -274,17 +274,21 @@ impl Slot {
         None
     }
 
-    /// What the guard has to tell. The status of its command, where that has changed.
-    pub(super) fn hear_guard(&mut self, own_group: bool) -> Option<ExitStatus> {
+    /// Reads what the guard has reported. Returns the status of its command, where that has changed.
+    pub(super) fn read_guard(&mut self, own_group: bool) -> Option<ExitStatus> {
         while let Some(report) = self.guard.as_mut()?.next() {
             match report {
                 Report::Started(started) => self.has_started(started, own_group),
+                Report::Ran(pid, status) => {
+                    self.has_started(Ok(pid), own_group);
+                    return Some(status);
+                }
                 Report::Changed(pid, status) if self.command == Some(pid) => return Some(status),
                 Report::Changed(..) => {}
                 Report::Gone if matches!(self.phase, Phase::Starting) => {
                     self.has_started(Err(Errno::ESRCH), own_group);
                 }
-                // The guard was killed: nobody can say what becomes of the command, and the next one must
+                // The guard was killed, so the command's status will never come. The next command must
                 // not run beside it.
                 Report::Gone if self.command.is_some() && self.status.is_none() => {
                     self.tree.kill_command();
@@ -296,9 +300,9 @@ impl Slot {
         None
     }
 
-    /// Passes a signal on: to the processes that a key on the terminal has not reached, or to the
-    /// process group of the command.
-    pub(super) fn pass_on(&self, signal: Signal, by_key: bool) {
+    /// Forwards a signal: one of a key to the processes outside of the terminal's foreground group,
+    /// another to the process group of the command.
+    pub(super) fn forward(&self, signal: Signal, by_key: bool) {
         match by_key {
             true => self.tree.signal_others(signal),
             false => self.tree.signal_group(signal),

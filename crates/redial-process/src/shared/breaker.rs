@@ -12,10 +12,10 @@ use redial_core::{Breaker, BreakerBuilder, BreakerSnapshot, BreakerState, Permit
 use serde::{Deserialize, Serialize};
 
 use super::lock::{self, Byte, PROBES_MAX};
-use super::record::{self, LOCK_PATIENCE, Look, PATIENCE, Record, VERSION};
+use super::record::{self, LOCK_TIMEOUT, Look, OPEN_TIMEOUT, Record, VERSION};
 use super::{Clock, seconds, time, wall_clock};
 
-/// The settings, then what there is. A person may leave out any of them but the kind.
+/// The settings, then the state. In a file that a person writes, all fields but `redial` may be missing.
 #[derive(Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 struct BreakerRecord {
@@ -63,7 +63,7 @@ impl Default for BreakerRecord {
     }
 }
 
-/// Four years, rounded down from what the core can count.
+/// Four years. The core can count a little longer.
 const RECOVERY_MAX: Duration = Duration::from_secs(4 * 366 * 24 * 60 * 60);
 
 impl Record for BreakerRecord {
@@ -109,23 +109,23 @@ impl BreakerRecord {
 
     /// How many probes of this period run now, in whatever process.
     fn running(&self, file: &File) -> Result<u32, String> {
-        let places = match self.state {
+        let probes = match self.state {
             State::HalfOpen => self.probes.min(PROBES_MAX),
             State::Closed | State::Open => 0,
         };
         let mut running = 0;
-        for place in 0..places {
-            running += u32::from(lock::is_locked(file, Byte::probe(self.period, place))?);
+        for number in 0..probes {
+            running += u32::from(lock::is_locked(file, Byte::probe(self.period, number))?);
         }
         Ok(running)
     }
 
-    /// Takes a place among the probes of this period, if there is one left.
-    fn take_place(&self, file: &File) -> Result<Option<Byte>, String> {
-        for place in 0..self.probes {
-            let place = Byte::probe(self.period, place);
-            if lock::try_lock(file, place)? {
-                return Ok(Some(place));
+    /// Locks the byte of a probe of this period, if there is a free one.
+    fn lock_probe(&self, file: &File) -> Result<Option<Byte>, String> {
+        for number in 0..self.probes {
+            let byte = Byte::probe(self.period, number);
+            if lock::try_lock(file, byte)? {
+                return Ok(Some(byte));
             }
         }
         Ok(None)
@@ -145,7 +145,7 @@ pub struct BreakerStatus {
     pub state: State,
     /// Failed attempts in a row, where it is closed.
     pub failed: u32,
-    /// For how long from now on, where it is open.
+    /// For how long it stays open, where it is open.
     pub open_for_ns: Option<u64>,
     /// Probes that succeeded, where it is half open.
     pub succeeded: u32,
@@ -180,8 +180,8 @@ impl BreakerStatus {
         })
     }
 
-    /// Closes the breaker: how it was, and how it is. What runs already was admitted by an earlier
-    /// period, so its report does not count.
+    /// Closes the breaker. Returns its status before and after. Attempts that are running were admitted
+    /// in an earlier period, so that their results do not count.
     pub(super) fn reset(path: &Path, clock: Clock) -> Result<[Self; 2], String> {
         record::change_existing(path, |record: &mut BreakerRecord, file| {
             let now = clock();
@@ -205,28 +205,20 @@ pub struct BreakerSettings {
     pub probes: Option<u32>,
 }
 
-/// A circuit breaker that all processes share which name its file.
+/// A circuit breaker that is shared by all processes which name its file.
 #[derive(Clone, Debug)]
 pub struct SharedBreaker {
     path: PathBuf,
     clock: Clock,
-}
-
-/// What the breaker says to an attempt.
-#[derive(Debug)]
-pub(crate) enum Admission {
-    /// It may run.
-    Permit(SharedPermit),
-    /// It may not.
-    Refused(Refusal),
+    lock_timeout: Duration,
 }
 
 /// Why an attempt may not run. Its text completes "the breaker is …".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// For so long from now on.
+    /// Open, for so long from now on.
     Open(Duration),
-    /// Half open, and its probes are running.
+    /// Half open, and all its probes are running.
     Probing,
 }
 
@@ -246,35 +238,35 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Leave to run one attempt. Report how it went; one that is dropped without a report counts as
-/// neither success nor failure and, if it was a probe, makes room for another. So does the death of
-/// this process.
+/// The permission to run one attempt, whose result has to be reported. Dropped without a report it counts
+/// as neither success nor failure and, if it was a probe, lets another one run. So does the death of this
+/// process.
 #[derive(Debug)]
 #[must_use = "report how the attempt went"]
 pub(crate) struct SharedPermit {
     breaker: SharedBreaker,
     period: u16,
-    _place: Option<Place>,
+    _lock: Option<ProbeLock>,
 }
 
-/// The place of a probe, until it is dropped.
+/// The lock of a running probe, until it is dropped.
 #[derive(Debug)]
-struct Place {
+struct ProbeLock {
     file: File,
     byte: Byte,
 }
 
-impl Drop for Place {
+impl Drop for ProbeLock {
     fn drop(&mut self) {
         lock::unlock(&self.file, self.byte);
     }
 }
 
 impl SharedBreaker {
-    /// Makes a breaker, closed, where no file is or an empty one.
+    /// Creates a closed breaker, in a new file or an empty one.
     ///
     /// # Errors
-    /// Where there is a file already, it cannot be written, or a setting makes no sense.
+    /// Where the file is not empty or cannot be written, or a setting is out of range.
     pub fn create(path: &Path, settings: &BreakerSettings) -> Result<(), String> {
         let mut record = BreakerRecord::default();
         record.failures = settings.failures.unwrap_or(record.failures);
@@ -285,7 +277,7 @@ impl SharedBreaker {
         record::create(path, &record)
     }
 
-    /// The breaker in this file, which is made if there is none.
+    /// The breaker in this file, which is created if it does not exist.
     ///
     /// # Errors
     /// What is wrong with the file.
@@ -294,22 +286,27 @@ impl SharedBreaker {
     }
 
     pub(super) fn open_at(path: &Path, clock: Clock) -> Result<Self, String> {
-        let breaker = Self { path: path.to_owned(), clock };
-        breaker.change(PATIENCE, |_, _| ())?;
-        Ok(breaker)
+        Self::open_within(path, clock, LOCK_TIMEOUT)
     }
 
-    /// Leave to run one attempt, or why not. A process has one permit at a time.
-    pub(crate) fn admit(&self) -> Result<Admission, String> {
+    /// The same with another time to wait for the lock.
+    pub(super) fn open_within(path: &Path, clock: Clock, lock: Duration) -> Result<Self, String> {
+        let patient = Self { path: path.to_owned(), clock, lock_timeout: lock.max(OPEN_TIMEOUT) };
+        patient.change(|_, _| ())?;
+        Ok(Self { lock_timeout: lock, ..patient })
+    }
+
+    /// Asks whether an attempt may run. A process has one permit at a time.
+    pub(crate) fn admit(&self) -> Result<Result<SharedPermit, Refusal>, String> {
         let (decision, file) =
-            record::change(&self.path, LOCK_PATIENCE, |record: &mut BreakerRecord, file| {
+            record::change(&self.path, self.lock_timeout, |record: &mut BreakerRecord, file| {
                 let now = (self.clock)();
                 let breaker = record.resume(record.running(file)?, now)?;
                 let admitted = breaker.admit(|| now).map(Permit::into_period);
                 record.keep(breaker.snapshot(now));
                 Ok(match (admitted, breaker.state(now)) {
-                    (Some(period), BreakerState::HalfOpen) => match record.take_place(file)? {
-                        Some(place) => Ok((period, Some(place))),
+                    (Some(period), BreakerState::HalfOpen) => match record.lock_probe(file)? {
+                        Some(byte) => Ok((period, Some(byte))),
                         None => Err(Refusal::Probing),
                     },
                     (Some(period), _) => Ok((period, None)),
@@ -317,37 +314,31 @@ impl SharedBreaker {
                     (None, _) => Err(Refusal::Probing),
                 })
             })?;
-        Ok(match decision {
-            Ok((period, place)) => Admission::Permit(SharedPermit {
-                breaker: self.clone(),
-                period,
-                _place: place.map(|byte| Place { file, byte }),
-            }),
-            Err(refusal) => Admission::Refused(refusal),
-        })
+        Ok(decision.map(|(period, byte)| SharedPermit {
+            breaker: self.clone(),
+            period,
+            _lock: byte.map(|byte| ProbeLock { file, byte }),
+        }))
     }
 
-    /// For how long it is open from now on; nothing where it is not.
+    /// For how long it stays open; zero where it is not open.
     pub(crate) fn open_for(&self) -> Result<Duration, String> {
-        self.change(LOCK_PATIENCE, |breaker, now| match breaker.state(now) {
+        self.change(|breaker, now| match breaker.state(now) {
             BreakerState::Open { until } => until.since(now),
             BreakerState::Closed { .. } | BreakerState::HalfOpen => Duration::ZERO,
         })
     }
 
-    fn change<T>(
-        &self,
-        patience: Duration,
-        step: impl FnOnce(&Breaker, Time) -> T,
-    ) -> Result<T, String> {
-        let (result, _) = record::change(&self.path, patience, |record: &mut BreakerRecord, _| {
-            let now = (self.clock)();
-            // Whoever reports holds a place itself; how many others do changes nothing here.
-            let breaker = record.resume(1, now)?;
-            let result = step(&breaker, now);
-            record.keep(breaker.snapshot(now));
-            Ok(result)
-        })?;
+    fn change<T>(&self, step: impl FnOnce(&Breaker, Time) -> T) -> Result<T, String> {
+        let (result, _) =
+            record::change(&self.path, self.lock_timeout, |record: &mut BreakerRecord, _| {
+                let now = (self.clock)();
+                // The caller may have a probe running. How many others run makes no difference here.
+                let breaker = record.resume(1, now)?;
+                let result = step(&breaker, now);
+                record.keep(breaker.snapshot(now));
+                Ok(result)
+            })?;
         Ok(result)
     }
 }
@@ -355,14 +346,12 @@ impl SharedBreaker {
 impl SharedPermit {
     /// The attempt succeeded.
     pub(crate) fn succeeded(self) -> Result<(), String> {
-        self.breaker.change(LOCK_PATIENCE, |breaker, _| breaker.permit(self.period).succeeded())
+        self.breaker.change(|breaker, _| breaker.permit(self.period).succeeded())
     }
 
-    /// The attempt failed. For how long the breaker is open from now on; nothing where it is not.
+    /// The attempt failed. Returns for how long the breaker stays open; zero where it is not open.
     pub(crate) fn failed(self) -> Result<Duration, String> {
-        self.breaker.change(LOCK_PATIENCE, |breaker, now| {
-            breaker.permit(self.period).failed(now).since(now)
-        })
+        self.breaker.change(|breaker, now| breaker.permit(self.period).failed(now).since(now))
     }
 }
 

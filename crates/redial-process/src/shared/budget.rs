@@ -6,10 +6,10 @@ use std::time::Duration;
 use redial_core::{Budget, BudgetBuilder, BudgetSnapshot, Time};
 use serde::{Deserialize, Serialize};
 
-use super::record::{self, LOCK_PATIENCE, Look, PATIENCE, Record, VERSION};
+use super::record::{self, LOCK_TIMEOUT, Look, OPEN_TIMEOUT, Record, VERSION};
 use super::{Clock, seconds, time, wall_clock};
 
-/// The settings, then what there is. A person may leave out any of them but the kind.
+/// The settings, then the state. In a file that a person writes, all fields but `redial` may be missing.
 #[derive(Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 struct BudgetRecord {
@@ -75,7 +75,7 @@ pub struct BudgetStatus {
     pub cost: f64,
     /// How many come with each second.
     pub floor_per_second: f64,
-    /// How many there are, with what the floor owes.
+    /// How many there are now, with those of the floor.
     pub tokens: f64,
     /// How long the floor alone takes to fill it; none where there is no floor.
     pub full_in_ns: Option<u64>,
@@ -88,20 +88,20 @@ impl BudgetStatus {
 
     fn at(record: &BudgetRecord, now: Time) -> Result<Self, String> {
         let budget = record.resume(now)?;
-        // This is our own copy, and asking it for a retry makes it pay the floor out.
+        // In this copy, a withdrawal adds the tokens of the floor.
         if budget.withdraw(now) {
             budget.refund();
         }
         let BudgetRecord { capacity, deposit, cost, floor_per_second, .. } = *record;
         let tokens = budget.tokens();
         let missing = (capacity - tokens).max(0.0);
-        // A float becomes the nearest whole number there is, the largest for what is above it.
+        // The cast saturates.
         let full_in_ns = (missing == 0.0 || floor_per_second > 0.0)
             .then(|| if missing == 0.0 { 0 } else { (missing / floor_per_second * 1e9) as u64 });
         Ok(Self { capacity, deposit, cost, floor_per_second, tokens, full_in_ns })
     }
 
-    /// Fills the budget: how it was, and how it is.
+    /// Fills the budget. Returns its status before and after.
     pub(super) fn reset(path: &Path, clock: Clock) -> Result<[Self; 2], String> {
         record::change_existing(path, |record: &mut BudgetRecord, _| {
             let now = clock();
@@ -125,34 +125,31 @@ pub struct BudgetSettings {
     pub floor_per_second: Option<f64>,
 }
 
-/// A retry budget that all processes share which name its file.
+/// A retry budget that is shared by all processes which name its file.
 #[derive(Debug)]
 pub struct SharedBudget {
     path: PathBuf,
     clock: Clock,
+    lock_timeout: Duration,
 }
 
 impl SharedBudget {
-    /// Makes a budget, full, where no file is or an empty one.
+    /// Creates a full budget, in a new file or an empty one.
     ///
     /// # Errors
-    /// Where there is a file already, it cannot be written, or a setting makes no sense.
+    /// Where the file is not empty or cannot be written, or a setting is out of range.
     pub fn create(path: &Path, settings: &BudgetSettings) -> Result<(), String> {
         let mut record = BudgetRecord::default();
-        for (setting, wanted) in [
-            (&mut record.capacity, settings.capacity),
-            (&mut record.deposit, settings.deposit),
-            (&mut record.cost, settings.cost),
-            (&mut record.floor_per_second, settings.floor_per_second),
-        ] {
-            *setting = wanted.unwrap_or(*setting);
-        }
+        record.capacity = settings.capacity.unwrap_or(record.capacity);
+        record.deposit = settings.deposit.unwrap_or(record.deposit);
+        record.cost = settings.cost.unwrap_or(record.cost);
+        record.floor_per_second = settings.floor_per_second.unwrap_or(record.floor_per_second);
         let full = record.resume(Time::ZERO)?;
         record.keep(full.snapshot());
         record::create(path, &record)
     }
 
-    /// The budget in this file, which is made if there is none.
+    /// The budget in this file, which is created if it does not exist.
     ///
     /// # Errors
     /// What is wrong with the file.
@@ -161,38 +158,40 @@ impl SharedBudget {
     }
 
     pub(super) fn open_at(path: &Path, clock: Clock) -> Result<Self, String> {
-        let budget = Self { path: path.to_owned(), clock };
-        budget.change(PATIENCE, |_, _| ())?;
-        Ok(budget)
+        Self::open_within(path, clock, LOCK_TIMEOUT)
     }
 
-    /// A run starts: its share goes in.
+    /// The same with another time to wait for the lock.
+    pub(super) fn open_within(path: &Path, clock: Clock, lock: Duration) -> Result<Self, String> {
+        let patient = Self { path: path.to_owned(), clock, lock_timeout: lock.max(OPEN_TIMEOUT) };
+        patient.change(|_, _| ())?;
+        Ok(Self { lock_timeout: lock, ..patient })
+    }
+
+    /// Adds the deposit of a run that starts.
     pub(crate) fn deposit(&self) -> Result<(), String> {
-        self.change(LOCK_PATIENCE, |budget, _| budget.deposit())
+        self.change(|budget, _| budget.deposit())
     }
 
-    /// Takes the cost of one retry, before its wait, if it is there.
+    /// Takes the cost of one retry, before its wait. Returns whether there were enough tokens.
     pub(crate) fn withdraw(&self) -> Result<bool, String> {
-        self.change(LOCK_PATIENCE, Budget::withdraw)
+        self.change(Budget::withdraw)
     }
 
-    /// Gives the cost of one retry back: it was paid for, and did not happen.
+    /// Gives back the cost of a retry that did not happen.
     pub(crate) fn refund(&self) -> Result<(), String> {
-        self.change(LOCK_PATIENCE, |budget, _| budget.refund())
+        self.change(|budget, _| budget.refund())
     }
 
-    fn change<T>(
-        &self,
-        patience: Duration,
-        step: impl FnOnce(&Budget, Time) -> T,
-    ) -> Result<T, String> {
-        let (result, _) = record::change(&self.path, patience, |record: &mut BudgetRecord, _| {
-            let now = (self.clock)();
-            let budget = record.resume(now)?;
-            let result = step(&budget, now);
-            record.keep(budget.snapshot());
-            Ok(result)
-        })?;
+    fn change<T>(&self, step: impl FnOnce(&Budget, Time) -> T) -> Result<T, String> {
+        let (result, _) =
+            record::change(&self.path, self.lock_timeout, |record: &mut BudgetRecord, _| {
+                let now = (self.clock)();
+                let budget = record.resume(now)?;
+                let result = step(&budget, now);
+                record.keep(budget.snapshot());
+                Ok(result)
+            })?;
         Ok(result)
     }
 }

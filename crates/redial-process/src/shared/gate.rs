@@ -1,15 +1,15 @@
-//! The shared files of one run, as the engine asks them.
+//! The shared files of one run, as the [`Gate`] of the engine.
 
 use std::time::Duration;
 
 use redial_core::{Gate, Time};
 
-use super::{Admission, Refusal, SharedBreaker, SharedBudget, SharedPermit};
+use super::{Refusal, SharedBreaker, SharedBudget, SharedPermit};
 
 /// The budget and the breaker that a run shares with other processes, if it does.
 ///
-/// A file that gives trouble (it was made unreadable, the disk failed) is not asked again: the run
-/// goes on as if it had none, and [`troubles`](Self::troubles) has what to warn of.
+/// After an error (a file was made unreadable, the disk failed) the file is not used again: the run goes
+/// on without it, and [`take_warnings`](Self::take_warnings) has the error.
 #[derive(Debug, Default)]
 pub struct SharedGate {
     budget: Option<SharedBudget>,
@@ -18,9 +18,9 @@ pub struct SharedGate {
     permit: Option<SharedPermit>,
     /// A retry was paid for and has not begun.
     paid: bool,
-    /// Why the breaker refused, when it last did.
+    /// Why the breaker last refused an attempt.
     refusal: Option<Refusal>,
-    troubles: Vec<String>,
+    warnings: Vec<String>,
 }
 
 impl SharedGate {
@@ -31,17 +31,18 @@ impl SharedGate {
 
     /// A run starts.
     pub fn deposit(&mut self) {
-        self.ask_budget(SharedBudget::deposit);
+        ask(&mut self.budget, &mut self.warnings, SharedBudget::deposit);
     }
 
     /// The attempt succeeded.
     pub fn succeeded(&mut self) {
-        if let Some(Err(trouble)) = self.permit.take().map(SharedPermit::succeeded) {
-            self.troubles.push(trouble);
+        if let Some(Err(error)) = self.permit.take().map(SharedPermit::succeeded) {
+            self.warnings.push(error);
         }
     }
 
-    /// The attempt says nothing of the service: it could not be started, or was rejected by a rule.
+    /// The attempt counts neither as a success nor as a failure of the service: it could not be started,
+    /// or was rejected by a rule.
     pub fn release(&mut self) {
         self.permit = None;
     }
@@ -49,7 +50,7 @@ impl SharedGate {
     /// Gives back what was paid for a retry that does not happen.
     pub fn refund(&mut self) {
         if std::mem::take(&mut self.paid) {
-            self.ask_budget(SharedBudget::refund);
+            ask(&mut self.budget, &mut self.warnings, SharedBudget::refund);
         }
     }
 
@@ -58,57 +59,48 @@ impl SharedGate {
         self.refusal.unwrap_or(Refusal::Open(Duration::ZERO))
     }
 
-    /// What to warn of, once.
-    pub fn troubles(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.troubles)
+    /// The errors since the last call, to warn of.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
     }
+}
 
-    fn ask_budget<T>(&mut self, ask: impl FnOnce(&SharedBudget) -> Result<T, String>) -> Option<T> {
-        match ask(self.budget.as_ref()?) {
-            Ok(answer) => Some(answer),
-            Err(trouble) => {
-                self.budget = None;
-                self.troubles.push(trouble);
-                None
-            }
-        }
-    }
-
-    fn ask_breaker<T>(
-        &mut self,
-        ask: impl FnOnce(&SharedBreaker) -> Result<T, String>,
-    ) -> Option<T> {
-        match ask(self.breaker.as_ref()?) {
-            Ok(answer) => Some(answer),
-            Err(trouble) => {
-                self.breaker = None;
-                self.troubles.push(trouble);
-                None
-            }
+/// Asks a shared file, which is dropped after an error.
+fn ask<F, T>(
+    file: &mut Option<F>,
+    warnings: &mut Vec<String>,
+    question: impl FnOnce(&F) -> Result<T, String>,
+) -> Option<T> {
+    match question(file.as_ref()?) {
+        Ok(answer) => Some(answer),
+        Err(error) => {
+            *file = None;
+            warnings.push(error);
+            None
         }
     }
 }
 
 impl Gate for SharedGate {
     fn admit(&mut self, _now: Time) -> bool {
-        self.permit = match self.ask_breaker(SharedBreaker::admit) {
-            Some(Admission::Refused(refusal)) => {
+        self.permit = match ask(&mut self.breaker, &mut self.warnings, SharedBreaker::admit) {
+            Some(Err(refusal)) => {
                 self.refusal = Some(refusal);
                 self.refund();
                 return false;
             }
-            Some(Admission::Permit(permit)) => Some(permit),
+            Some(Ok(permit)) => Some(permit),
             None => None,
         };
         self.paid = false;
         true
     }
 
-    /// The files go by the time of day, and the run by a clock that never jumps: what they have in
-    /// common is how long there is still to wait.
+    /// The files use the wall clock and the run a monotonic one, so that only a duration can be
+    /// converted.
     fn failed(&mut self, now: Time) -> Time {
         let permit = self.permit.take();
-        let open_for = self.ask_breaker(|breaker| match permit {
+        let open_for = ask(&mut self.breaker, &mut self.warnings, |breaker| match permit {
             Some(permit) => permit.failed(),
             None => breaker.open_for(),
         });
@@ -118,8 +110,9 @@ impl Gate for SharedGate {
     }
 
     fn withdraw(&mut self, _now: Time) -> bool {
-        // A budget that cannot be asked pays.
-        self.paid = self.ask_budget(SharedBudget::withdraw).unwrap_or(true);
+        // Without a usable budget every retry is paid for.
+        let paid = ask(&mut self.budget, &mut self.warnings, SharedBudget::withdraw);
+        self.paid = paid.unwrap_or(true);
         self.paid
     }
 

@@ -1,10 +1,10 @@
-//! Locks on single bytes of a file. The kernel gives them back when the file is closed, and so when
-//! the process dies, however it does. The commands that redial starts do not get them: the file is
-//! closed when they begin.
+//! Locks on single bytes of a file (`fcntl`). The kernel releases them when the file is closed, and so
+//! when the process dies. Commands do not inherit them: the file is opened with `O_CLOEXEC`.
 //!
-//! On Linux a lock belongs to one opening of the file. Elsewhere it belongs to the process, and is
-//! gone as soon as that closes any opening of the file. That is enough for a process which has one
-//! permit at a time: between the start of a probe and its report it does not open the file.
+//! On Linux these are open file description locks (`F_OFD_SETLK`). Elsewhere a lock belongs to the
+//! process, and is released as soon as that closes any descriptor of the file. That is enough for a
+//! process which has one permit at a time: between the start of a probe and its report it does not
+//! open the file.
 
 use std::fs::File;
 
@@ -12,32 +12,31 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
-/// A place in the file, far behind all that is written there.
+/// The offset of a byte to lock, far beyond the record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Byte(libc::off_t);
 
 impl Byte {
-    /// Held while the record is read and changed.
+    /// Locked while the record is read and changed.
     pub(super) const CHANGE: Self = Self(1 << 30);
 
-    /// Held for as long as a probe runs. A probe of an earlier period is none of this one's, so
-    /// each period has bytes of its own.
-    pub(super) fn probe(period: u16, place: u32) -> Self {
-        debug_assert!(place < PROBES_MAX);
-        Self((1 << 30) + 1 + libc::off_t::from(period) * 1024 + place as libc::off_t)
+    /// Locked for as long as a probe runs. Each period has bytes of its own, because a probe of an
+    /// earlier period does not count in this one.
+    pub(super) fn probe(period: u16, number: u32) -> Self {
+        debug_assert!(number < PROBES_MAX);
+        Self((1 << 30) + 1 + libc::off_t::from(period) * 1024 + number as libc::off_t)
     }
 }
 
-/// How many probes may run at once: as many as a period has bytes for, rounded for people.
+/// How many probes may run at once: a round number below the 1024 bytes of a period.
 pub(super) const PROBES_MAX: u32 = 1000;
 
-/// Locks the byte, unless somebody else has.
+/// Locks the byte exclusively. Returns whether it could.
 pub(super) fn try_lock(file: &File, byte: Byte) -> Result<bool, String> {
     try_lock_as(libc::F_WRLCK, file, byte)
 }
 
-/// Locks the byte together with whoever else only reads, unless somebody changes the file. This
-/// needs no leave to write.
+/// Locks the byte together with other readers. Returns whether it could. Needs no permission to write.
 pub(super) fn try_lock_to_read(file: &File, byte: Byte) -> Result<bool, String> {
     try_lock_as(libc::F_RDLCK, file, byte)
 }
@@ -50,12 +49,12 @@ fn try_lock_as(kind: impl Into<libc::c_int>, file: &File, byte: Byte) -> Result<
     }
 }
 
-/// What cannot be unlocked is so when the file is closed.
+/// Closing the file unlocks the byte too, so that an error does not matter.
 pub(super) fn unlock(file: &File, byte: Byte) {
     let _ = set(file, &request(libc::F_UNLCK, byte));
 }
 
-/// Whether somebody else holds the byte.
+/// Whether another process has locked the byte.
 pub(super) fn is_locked(file: &File, byte: Byte) -> Result<bool, String> {
     let mut answer = request(libc::F_WRLCK, byte);
     #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -1,10 +1,9 @@
 //! One JSON object in a small file that many processes change, one at a time.
 //!
-//! The object is padded with spaces, so that every change is one write over all of what was there,
-//! within one page: the kernel does not stop in the middle of it for a signal, and no disk that
-//! writes whole sectors tears it. A file that is empty, or was never written to before the power
-//! failed (it is all zeros then), is a new one. Any other file that cannot be read as what it
-//! should be is refused and never written to: it may be somebody else's.
+//! The object is padded with spaces, so that every change is one write over all of the old one,
+//! within one page: no signal interrupts it, and no disk that writes whole sectors tears it. A file
+//! that is empty, or all zeros after a power failure, is a new one. Any other file that does not
+//! parse is refused and never written to: it may be somebody else's.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -34,14 +33,14 @@ const LENGTH: usize = 512;
 /// A page. No file of ours is larger, also when a person has written it.
 const LENGTH_MAX: usize = 4096;
 
-/// How long to wait for the others. A change takes microseconds: whoever takes longer was stopped
-/// in the middle of it.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for the lock before anything runs. A change takes microseconds: a process that has
+/// the lock for longer was stopped in the middle of a change.
+pub(super) const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a lock is waited for while a command waits for it, and perhaps a signal.
-pub const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+/// How long to wait for the lock during a run, which handles no signal meanwhile.
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What every file says about itself.
+/// The kind and the version of a file.
 #[derive(Deserialize)]
 struct Header {
     redial: String,
@@ -53,30 +52,30 @@ fn version() -> u32 {
     VERSION
 }
 
-/// Changes the record in a file while nobody else does, and gives the file back open: what `step`
-/// locked in it stays locked until it is closed. Where `step` fails, nothing is changed. A file that
-/// is not there is made.
+/// Changes the record in a file under its lock. Returns the open file, because what `step` locked in it
+/// stays locked only until it is closed. Where `step` fails, nothing is changed. A missing file is
+/// created.
 pub(super) fn change<R: Record, T>(
     path: &Path,
-    patience: Duration,
+    timeout: Duration,
     step: impl FnOnce(&mut R, &File) -> Result<T, String>,
 ) -> Result<(T, File), String> {
-    let changed = under_lock(path, patience, Missing::Make, |file| change_locked(file, step));
+    let changed = under_lock(path, timeout, Missing::Create, |file| change_locked(file, step));
     changed.map_err(of_file::<R>(path))
 }
 
-/// The same for a file that is there.
+/// The same for a file that exists.
 pub(super) fn change_existing<R: Record, T>(
     path: &Path,
     step: impl FnOnce(&mut R, &File) -> Result<T, String>,
 ) -> Result<T, String> {
-    let changed = under_lock(path, PATIENCE, Missing::Refuse, |file| change_locked(file, step));
+    let changed = under_lock(path, OPEN_TIMEOUT, Missing::Refuse, |file| change_locked(file, step));
     changed.map(|(result, _)| result).map_err(of_file::<R>(path))
 }
 
 /// Writes the record to a new file, or to one that is empty.
 pub(super) fn create<R: Record>(path: &Path, record: &R) -> Result<(), String> {
-    let created = under_lock(path, PATIENCE, Missing::Make, |file| {
+    let created = under_lock(path, OPEN_TIMEOUT, Missing::Create, |file| {
         let old = contents(file)?;
         if !is_blank(&old) {
             let path = path.display();
@@ -89,38 +88,45 @@ pub(super) fn create<R: Record>(path: &Path, record: &R) -> Result<(), String> {
     created.map(drop).map_err(of_file::<R>(path))
 }
 
-/// What a file holds, for who only looks.
+/// The contents of a file, read without changing it.
 pub(super) struct Look {
     pub(super) bytes: Vec<u8>,
     pub(super) file: File,
-    /// Somebody has held the lock for as long as we waited, and may be about to change it.
+    /// Another process did not release the lock, and may be about to change the file.
     pub(super) is_locked: bool,
 }
 
-/// Reads a file that is there. Whoever looks wants to know most of all when something is wrong, so
-/// a lock that another process does not give back is waited for no longer than [`LOCK_PATIENCE`].
+/// Reads a file that exists. After [`LOCK_TIMEOUT`] it does so without the lock: people look most of all
+/// when something is wrong.
 pub(super) fn look(path: &Path) -> Result<Look, String> {
-    let start = Instant::now();
-    let mut pause = Duration::from_micros(50);
     let mut options = OpenOptions::new();
-    options.read(true).custom_flags(WITHOUT_WAITING);
+    options.read(true).custom_flags(OPEN_FLAGS);
     let file = regular(options.open(path), Missing::Refuse)?;
-    let is_locked = loop {
-        if lock::try_lock_to_read(&file, Byte::CHANGE)? {
-            break false;
-        }
-        if start.elapsed() >= LOCK_PATIENCE {
-            break true;
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(2));
-    };
+    let try_lock = || lock::try_lock_to_read(&file, Byte::CHANGE);
+    let is_locked = !retry_within(LOCK_TIMEOUT, try_lock)?;
     let bytes = contents(&file);
     lock::unlock(&file, Byte::CHANGE);
     Ok(Look { bytes: bytes?, file, is_locked })
 }
 
-/// What a file says that it is.
+/// Calls `step`, with growing pauses, until it returns true. Returns false when the time is over.
+fn retry_within(
+    timeout: Duration,
+    mut step: impl FnMut() -> Result<bool, String>,
+) -> Result<bool, String> {
+    let start = Instant::now();
+    let mut pause = Duration::from_micros(50);
+    while !step()? {
+        if start.elapsed() >= timeout {
+            return Ok(false);
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(2));
+    }
+    Ok(true)
+}
+
+/// The kind that is written in a file.
 pub(super) fn kind(bytes: &[u8]) -> Result<String, String> {
     if is_blank(bytes) {
         return Err(
@@ -135,21 +141,21 @@ pub(super) fn kind(bytes: &[u8]) -> Result<String, String> {
         .map_err(|error| format!("it is no budget or breaker of redial: {error}"))
 }
 
-/// An error with the file that it is about.
+/// Adds the kind and the path of the file to an error.
 fn of_file<R: Record>(path: &Path) -> impl Fn(String) -> String {
     move |error| format!("{} file {}: {error}", R::KIND, path.display())
 }
 
-/// Does something to a file that nobody else changes meanwhile, and gives it back open.
+/// Runs `step` under the lock of the file. Returns the file, still open.
 fn under_lock<T>(
     path: &Path,
-    patience: Duration,
+    timeout: Duration,
     missing: Missing,
     step: impl FnOnce(&File) -> Result<T, String>,
 ) -> Result<(T, File), String> {
-    let file = locked(path, patience, missing)?;
+    let file = locked(path, timeout, missing)?;
     let result = step(&file);
-    // Closing it would do, were there no copy of it in a process that is just being started.
+    // Closing it is not enough: a process that is just being forked has a copy of the descriptor.
     lock::unlock(&file, Byte::CHANGE);
     result.map(|result| (result, file))
 }
@@ -172,52 +178,52 @@ fn write(file: &File, bytes: &[u8]) -> Result<(), String> {
     file.write_all_at(bytes, 0).map_err(|error| format!("cannot be written: {error}"))
 }
 
-/// What becomes of a file that is not there.
+/// What to do about a missing file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missing {
-    Make,
+    Create,
     Refuse,
 }
 
-/// The file that the path names, with the lock that all changes take.
-fn locked(path: &Path, patience: Duration, missing: Missing) -> Result<File, String> {
-    let start = Instant::now();
-    let mut pause = Duration::from_micros(50);
+/// The file at this path, locked for a change.
+fn locked(path: &Path, timeout: Duration, missing: Missing) -> Result<File, String> {
     let mut file = opened(path, missing)?;
-    while start.elapsed() < patience {
+    let is_locked = retry_within(timeout, || {
         if !lock::try_lock(&file, Byte::CHANGE)? {
-            thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(2));
-        } else if is_at(&file, path) {
-            return Ok(file);
-        } else {
-            // Deleted or replaced while we waited: who comes after us would not find our change.
+            return Ok(false);
+        }
+        let is_current = is_at(&file, path);
+        if !is_current {
+            // Deleted or replaced while we waited: the next process would not see our change.
             file = opened(path, missing)?;
         }
-    }
-    let seconds = patience.as_secs();
-    Err(format!(
-        "another process has held its lock for {seconds} s; is it stopped? Continue it or end it"
-    ))
+        Ok(is_current)
+    })?;
+    let seconds = timeout.as_secs();
+    is_locked.then_some(file).ok_or_else(|| {
+        format!(
+            "another process has held its lock for {seconds} s; is it stopped? Continue it or end it"
+        )
+    })
 }
 
 fn opened(path: &Path, missing: Missing) -> Result<File, String> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o666).custom_flags(WITHOUT_WAITING);
-    // Asking to create a file that exists is refused in a directory like /tmp where it is another
-    // user's, so that is asked only where there is none.
+    options.read(true).write(true).mode(0o666).custom_flags(OPEN_FLAGS);
+    // Not with O_CREAT at once: in a sticky directory such as /tmp that fails for a file of another user
+    // (fs.protected_regular).
     let mut result = options.open(path);
     let is_missing = matches!(&result, Err(error) if error.kind() == io::ErrorKind::NotFound);
-    if is_missing && missing == Missing::Make {
+    if is_missing && missing == Missing::Create {
         result = options.create(true).open(path);
     }
     regular(result, missing)
 }
 
-/// Nothing that is no file shall keep us waiting, nor become our terminal.
-const WITHOUT_WAITING: libc::c_int = libc::O_NONBLOCK | libc::O_NOCTTY;
+/// Opening a FIFO must not block, and a terminal must not become our controlling terminal.
+const OPEN_FLAGS: libc::c_int = libc::O_NONBLOCK | libc::O_NOCTTY;
 
-/// What was opened, if it is a file.
+/// What was opened, if it is a regular file.
 fn regular(opened: io::Result<File>, missing: Missing) -> Result<File, String> {
     const DIRECTORY: &str = "it is a directory; name a file in it";
     let file = opened.map_err(|error| match error.kind() {
@@ -258,7 +264,7 @@ fn contents(file: &File) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// A file that was never written to.
+/// Whether a file was never written to.
 fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0)
 }
@@ -289,10 +295,10 @@ pub(super) fn parse<R: Record>(bytes: &[u8]) -> Result<R, String> {
         .map_err(|error| format!("{error}; correct it, or delete it to start afresh"))
 }
 
-/// As long as what it replaces, so that nothing of that is left.
+/// The record, padded to at least the length of what it replaces.
 fn print<R: Record>(record: &R, replaced: usize) -> Vec<u8> {
     let width = replaced.max(LENGTH) - 1;
-    // Numbers and names, whose every value has a text.
+    // Cannot fail: a record is numbers and names.
     let json = serde_json::to_string(record).unwrap_or_default();
     format!("{json:<width$}\n").into_bytes()
 }

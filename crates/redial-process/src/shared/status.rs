@@ -1,4 +1,4 @@
-//! What is in a shared file, for whoever wants to see it or to begin anew.
+//! What is in a shared file, to show and to reset it.
 
 use std::path::Path;
 
@@ -19,50 +19,42 @@ pub enum Status {
     Breaker(BreakerStatus),
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Budget,
-    Breaker,
-}
-
 impl Status {
-    /// What the file holds; and whether another process has kept its lock, so that this may be about
-    /// to change.
+    /// What the file holds; and whether another process has not released its lock, so that this may be
+    /// about to change.
     ///
     /// # Errors
     /// Where it cannot be read, or holds something else.
     pub fn of(path: &Path) -> Result<(Self, bool), String> {
-        let looked = look(path).and_then(|(kind, look)| {
-            let status = match kind {
-                Kind::Budget => Self::Budget(BudgetStatus::of(&look, wall_clock)?),
-                Kind::Breaker => Self::Breaker(BreakerStatus::of(&look, wall_clock)?),
+        let looked = look(path).and_then(|(is_budget, look)| {
+            let status = match is_budget {
+                true => Self::Budget(BudgetStatus::of(&look, wall_clock)?),
+                false => Self::Breaker(BreakerStatus::of(&look, wall_clock)?),
             };
             Ok((status, look.is_locked))
         });
         looked.map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// Fills a budget or closes a breaker: how it was, and how it is. The settings stay.
+    /// Fills a budget or closes a breaker. Returns its status before and after. The settings stay.
     ///
     /// # Errors
     /// Where it cannot be changed, or holds something else.
     pub fn reset(path: &Path) -> Result<[Self; 2], String> {
-        let (kind, _) = look(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(match kind {
-            Kind::Budget => BudgetStatus::reset(path, wall_clock)?.map(Self::Budget),
-            Kind::Breaker => BreakerStatus::reset(path, wall_clock)?.map(Self::Breaker),
+        let (is_budget, _) = look(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(match is_budget {
+            true => BudgetStatus::reset(path, wall_clock)?.map(Self::Budget),
+            false => BreakerStatus::reset(path, wall_clock)?.map(Self::Breaker),
         })
     }
 }
 
-fn look(path: &Path) -> Result<(Kind, Look), String> {
+/// Whether the file is a budget, and not a breaker; and its contents.
+fn look(path: &Path) -> Result<(bool, Look), String> {
     let look = record::look(path)?;
-    let kind = match record::kind(&look.bytes)?.as_str() {
-        "budget" => Kind::Budget,
-        "breaker" => Kind::Breaker,
-        other => {
-            return Err(format!("it holds \"redial\": {other:?}, which is no budget or breaker"));
-        }
-    };
-    Ok((kind, look))
+    match record::kind(&look.bytes)?.as_str() {
+        "budget" => Ok((true, look)),
+        "breaker" => Ok((false, look)),
+        other => Err(format!("it holds \"redial\": {other:?}, which is no budget or breaker")),
+    }
 }

@@ -1,5 +1,5 @@
-//! Other Unix systems: handlers that write to a pipe. They do not say who sent a signal, and what a
-//! parent ignored is no longer ignored.
+//! Other Unix systems: the self-pipe trick. Handlers do not learn who sent a signal, and a signal that was
+//! ignored when this process started is not ignored any more.
 
 use std::cell::RefCell;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,20 +10,20 @@ use nix::sys::signal::{SigSet, Signal};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-use super::{Received, Sender, hear_of_children, watched};
+use super::{Received, Sender, restore_sigchld, watched};
 
 #[derive(Debug)]
 pub(crate) struct Signals {
     delivery: RefCell<SignalDelivery<UnixStream, SignalOnly>>,
     received: RefCell<Vec<i32>>,
-    /// A descriptor of its own for whoever waits.
+    /// The read end once more, to poll.
     readable: UnixStream,
     inherited: SigSet,
 }
 
 impl Signals {
     pub(crate) fn watch() -> nix::Result<Self> {
-        hear_of_children();
+        restore_sigchld();
         let failed = |error: std::io::Error| {
             error.raw_os_error().map_or(Errno::UnknownErrno, Errno::from_raw)
         };
@@ -46,7 +46,7 @@ impl Signals {
             received.extend(self.delivery.borrow_mut().pending());
         }
         let signal = Signal::try_from(received.pop()?).ok()?;
-        // The keys of a terminal send these, and hardly anybody else does.
+        // Hardly anything but the keys of a terminal sends these.
         let from = match signal {
             Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTSTP | Signal::SIGWINCH => {
                 Sender::Terminal

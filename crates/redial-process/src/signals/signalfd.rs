@@ -1,4 +1,4 @@
-//! Linux: a file descriptor that gives one signal after the other, and says who sent it.
+//! Linux: `signalfd(2)`, which also says who sent a signal.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -6,41 +6,41 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::fs::{Mode, OFlags};
 
-use super::{Received, Sender, hear_of_children, watched};
+use super::{Received, Sender, restore_sigchld, watched};
 
-/// What the kernel writes where no process sent it: a key on the terminal did.
-const SENT_BY_KERNEL: i32 = 0x80;
+/// `SI_KERNEL`: no process sent it, but a key on the terminal.
+const SI_KERNEL: i32 = 0x80;
 
 #[derive(Debug)]
 pub(crate) struct Signals {
-    queue: SignalFd,
-    /// What was blocked before us: for the command.
+    signalfd: SignalFd,
+    /// The signal mask of this process when it started, which commands get.
     inherited: SigSet,
 }
 
 impl Signals {
     pub(crate) fn watch() -> nix::Result<Self> {
-        hear_of_children();
+        restore_sigchld();
         let ignored = ignored();
-        // What a parent ignores for us, as nohup does, stays ignored.
+        // What was ignored when this process started, as by nohup, stays ignored.
         let is_ignored = |signal: Signal| ignored & (1 << (signal as i32 - 1)) != 0;
-        let heard: SigSet =
+        let read: SigSet =
             watched().filter(|signal| !is_ignored(*signal) || *signal == Signal::SIGCHLD).collect();
-        let mut blocked = heard;
-        // A file that may not grow is an error of writing, not the end of redial.
+        let mut blocked = read;
+        // Beyond RLIMIT_FSIZE, write fails with EFBIG then, and does not kill this process.
         blocked.add(Signal::SIGXFSZ);
         let inherited = SigSet::thread_get_mask()?;
-        let queue = SignalFd::with_flags(&heard, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+        let signalfd = SignalFd::with_flags(&read, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
         blocked.thread_block()?;
-        Ok(Self { queue, inherited })
+        Ok(Self { signalfd, inherited })
     }
 
     pub(crate) fn next(&self) -> Option<Received> {
         loop {
-            let info = self.queue.read_signal().ok()??;
+            let info = self.signalfd.read_signal().ok()??;
             let Ok(signal) = Signal::try_from(info.ssi_signo as i32) else { continue };
             let from = match info.ssi_code {
-                SENT_BY_KERNEL => Sender::Terminal,
+                SI_KERNEL => Sender::Terminal,
                 _ => Sender::Process,
             };
             return Some(Received { signal, from });
@@ -54,13 +54,13 @@ impl Signals {
 
 impl AsFd for Signals {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.queue.as_fd()
+        self.signalfd.as_fd()
     }
 }
 
-/// The signals that were ignored when redial started, one bit each.
+/// The signals that were ignored when this process started, one bit each.
 fn ignored() -> u64 {
-    // More than it has, so that one read suffices.
+    // Larger than the file, so that one read suffices.
     let mut status = [0; 4096];
     let read =
         rustix::fs::open(c"/proc/self/status", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())

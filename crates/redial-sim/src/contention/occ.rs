@@ -44,7 +44,7 @@ impl Messages {
 
 impl<'p, S: Schedule> Occ<'p, S> {
     pub(super) fn new(policy: &'p Policy<S>, hop: Latency) -> Self {
-        let has_deadline = policy.limit().is_some();
+        let has_deadline = policy.get_within().is_some();
         Self { crowd: Crowd::new(policy), hops: Sampler::new(hop), changed: 0, has_deadline }
     }
 }

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use super::{Bounds, CLIENTS_MAX, Ended, EngineRun, Event, Model, UNWATCHED};
+use super::{Bounds, CLIENTS_MAX, Completion, EngineRun, Event, Model, UNWATCHED};
 use crate::watch::Watch;
 
 /// A [`Model`] whose clients come one by one and leave when nothing happens next to them.
@@ -95,7 +95,7 @@ impl OpenEngine {
             }
             if arrival <= pending {
                 let Some(client) = self.numbers.take(self.bounds.clients) else {
-                    break Ended::Clients;
+                    break Completion::Clients;
                 };
                 arrival = model.next_arrival();
                 model.enter(client, now);
@@ -111,19 +111,19 @@ impl OpenEngine {
     }
 
     /// Whether it is over before an event at `now`.
-    fn end(&self, now: u64, events: u64, look_at: &mut u64) -> Option<Ended> {
+    fn end(&self, now: u64, events: u64, look_at: &mut u64) -> Option<Completion> {
         if now > self.until {
-            return Some(Ended::Quiet);
+            return Some(Completion::Quiet);
         }
         if now > self.bounds.ticks {
-            return Some(Ended::Time);
+            return Some(Completion::Time);
         }
         if events == *look_at {
             if self.watch.is_stopped() {
-                return Some(Ended::Stopped);
+                return Some(Completion::Stopped);
             }
             if events == self.bounds.events {
-                return Some(Ended::Events);
+                return Some(Completion::Events);
             }
             *look_at = self.bounds.events.min(events + UNWATCHED);
         }
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn who_comes_takes_the_place_of_who_has_left() {
         let (run, left, numbers) = visit(15, Bounds { clients: 2, ..Bounds::DEFAULT });
-        assert_eq!((run.ended, run.events, run.last_tick), (Ended::Quiet, 18, 100));
+        assert_eq!((run.ended, run.events, run.last_tick), (Completion::Quiet, 18, 100));
         assert_eq!(numbers, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
         assert_eq!(left, 2, "who came at 90 and at 100");
     }
@@ -213,6 +213,6 @@ mod tests {
     #[test]
     fn one_too_many_at_once_is_a_bound() {
         let (run, left, _) = visit(25, Bounds { clients: 2, ..Bounds::DEFAULT });
-        assert_eq!((run.ended, run.last_tick, left), (Ended::Clients, 20, 2));
+        assert_eq!((run.ended, run.last_tick, left), (Completion::Clients, 20, 2));
     }
 }

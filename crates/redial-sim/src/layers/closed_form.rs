@@ -11,7 +11,7 @@ use super::Layers;
 /// the mean, and fails with probability fⁿ, which is the *f* of the layer above. The attempts of a
 /// layer are calls of the layer below, equal and independent, so the layers' means multiply.
 pub(super) fn amplification<S>(layers: &Layers, policy: &Policy<S>) -> Option<f64> {
-    let limited = policy.limit().is_some() || policy.wait_limit().is_some();
+    let limited = policy.get_within().is_some() || policy.get_wait_budget().is_some();
     if limited || layers.budget.is_some() {
         return None;
     }

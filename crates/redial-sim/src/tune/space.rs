@@ -123,10 +123,10 @@ impl Space {
                 backoff.attempts(attempts.start() + more)
             }
         };
-        if let Some(limit) = self.yours.limit() {
+        if let Some(limit) = self.yours.get_within() {
             policy = policy.within(limit);
         }
-        if let Some(limit) = self.yours.wait_limit() {
+        if let Some(limit) = self.yours.get_wait_budget() {
             policy = policy.wait_budget(limit);
         }
         policy

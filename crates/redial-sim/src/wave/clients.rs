@@ -6,7 +6,7 @@ use super::Wave;
 use super::peak::peak;
 use super::results::Trial;
 use super::timeline::Bins;
-use crate::engine::{Bounds, Ended};
+use crate::engine::{Bounds, Completion};
 use crate::quantile::quantile;
 use crate::ticks::ticks;
 use crate::watch::Watch;
@@ -32,7 +32,7 @@ enum Fate {
     Back,
     GaveUp,
     StillTrying,
-    Cut(Ended),
+    Cut(Completion),
 }
 
 impl<'p, S: Schedule> Clients<'p, S> {
@@ -62,7 +62,7 @@ impl<'p, S: Schedule> Clients<'p, S> {
                 let words = SplitMix64::new(words.wrapping_add(u64::from(client) << 32));
                 self.client(words, &mut trial)
             })
-            .unwrap_or(Ended::Quiet);
+            .unwrap_or(Completion::Quiet);
         trial.retries = self.arrivals.len() as u64;
         trial.trace.events = trial.retries;
         if trial.trace.ended.is_complete() {
@@ -74,9 +74,9 @@ impl<'p, S: Schedule> Clients<'p, S> {
 
     /// Simulates one client from its failure to its end and counts it. `Some` where the trial was
     /// cut at it.
-    fn client(&mut self, words: SplitMix64, trial: &mut Trial) -> Option<Ended> {
+    fn client(&mut self, words: SplitMix64, trial: &mut Trial) -> Option<Completion> {
         if self.watch.is_stopped() {
-            return Some(Ended::Stopped);
+            return Some(Completion::Stopped);
         }
         let from = self.arrivals.len();
         let fate = self.retry(words);
@@ -108,10 +108,10 @@ impl<'p, S: Schedule> Clients<'p, S> {
                 return Fate::StillTrying;
             }
             if arrival > self.bounds.ticks {
-                return Fate::Cut(Ended::Time);
+                return Fate::Cut(Completion::Time);
             }
             if self.arrivals.len() as u64 == self.bounds.events {
-                return Fate::Cut(Ended::Events);
+                return Fate::Cut(Completion::Events);
             }
             self.arrivals.push(arrival);
             if arrival >= self.back_from {

@@ -3,7 +3,7 @@
 use super::Wave;
 use super::timeline::{Bins, Timeline};
 use crate::digest::Digest;
-use crate::engine::Ended;
+use crate::engine::Completion;
 use crate::estimate::Estimate;
 use crate::run::Run;
 use crate::scenario::{self, Trace};
@@ -54,7 +54,7 @@ pub struct Trial {
 impl Trial {
     /// Before its first client.
     pub(super) const NONE: Self = Self {
-        trace: Trace { ended: Ended::Quiet, events: 0, digest: Digest::new() },
+        trace: Trace { ended: Completion::Quiet, events: 0, digest: Digest::new() },
         retries: 0,
         peak: 0,
         peak_nanos: None,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use redial_core::{Backoff, Policy};
 use redial_sim::Contention;
 use redial_sim::contention::Latency;
-use redial_sim::engine::{Bounds, Ended};
+use redial_sim::engine::{Bounds, Completion};
 
 const FOREVER: Policy = Backoff::constant(Duration::from_secs(1)).unlimited();
 
@@ -36,7 +36,7 @@ fn a_crowd_that_collides_for_ever_is_cut_and_says_so() {
     let bounds = Bounds { events: 100_000, ..Bounds::DEFAULT };
     let run = scenario.bounds(bounds).run(&FOREVER).expect("a valid scenario");
     let cut = run.results().expect_err("nothing can ever succeed");
-    assert_eq!((cut.bound, cut.index, cut.trials), (Ended::Events, 0, 500));
+    assert_eq!((cut.bound, cut.index, cut.trials), (Completion::Events, 0, 500));
     let trial = cut.trial.expect("one was run");
     assert_eq!((trial.trace.events, trial.committed), (100_000, 0));
     assert_eq!(run.trials().len(), 1, "the other trials would only be cut, too");
@@ -48,7 +48,7 @@ fn no_delay_at_all_and_no_latency_is_cut_too() {
     let scenario = Contention::collision(2).latency(Latency::millis(10, 0));
     let bounds = Bounds { events: 10_000, ..Bounds::DEFAULT };
     let run = scenario.bounds(bounds).run(&Backoff::none().unlimited()).expect("valid");
-    assert_eq!(run.results().expect_err("in step").bound, Ended::Events);
+    assert_eq!(run.results().expect_err("in step").bound, Completion::Events);
     // Without latency nothing overlaps, and all is over at once.
     let instant = Contention::collision(100).latency(Latency::millis(0, 0)).trials(3);
     let results = instant.run(&FOREVER).expect("valid").results().expect("complete");
@@ -61,12 +61,12 @@ fn the_end_of_time_is_a_bound_and_not_a_wrap() {
         let far = Latency { mean: Duration::MAX, spread: Duration::MAX };
         for scenario in [scenario.latency(far), scenario.start_spread(Duration::MAX)] {
             let run = scenario.trials(3).run(&FOREVER).expect("a valid scenario");
-            assert_eq!(run.results().expect_err("beyond all time").bound, Ended::Time);
+            assert_eq!(run.results().expect_err("beyond all time").bound, Completion::Time);
         }
         let patient = Backoff::constant(Duration::MAX).unlimited();
         let scenario = scenario.latency(Latency::millis(10, 1)).trials(3);
         let run = scenario.run(&patient).expect("a valid scenario");
-        assert_eq!(run.results().expect_err("nobody waits so long").bound, Ended::Time);
+        assert_eq!(run.results().expect_err("nobody waits so long").bound, Completion::Time);
     }
 }
 

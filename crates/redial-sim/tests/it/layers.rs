@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redial_core::{Backoff, Budget, BudgetBuilder, Policy};
-use redial_sim::engine::{Bounds, Ended};
+use redial_sim::engine::{Bounds, Completion};
 use redial_sim::{Estimate, Layers, layers};
 
 const BASE: Duration = Duration::from_millis(100);
@@ -219,13 +219,13 @@ fn growth_without_end_is_cut_and_says_so() {
     for (layers, policy) in [(Layers::new(20), policy(7)), (Layers::new(2), forever)] {
         let run = layers.bounds(bounds).threads(3).run(&policy).expect("a valid scenario");
         let cut = run.results().expect_err("7²⁰ attempts");
-        assert_eq!((cut.bound, cut.index), (Ended::Events, 0));
+        assert_eq!((cut.bound, cut.index), (Completion::Events, 0));
         assert_eq!(cut.to_string(), "trial 1 of 20 was cut after 100000 events");
         assert!(run.against(&run).is_none(), "there is nothing to compare");
     }
     let far = Layers::new(2).attempt_time(Duration::MAX).every(Duration::MAX);
     let run = far.run(&policy(3)).expect("a valid scenario");
-    assert_eq!(run.results().expect_err("beyond all time").bound, Ended::Time);
+    assert_eq!(run.results().expect_err("beyond all time").bound, Completion::Time);
 }
 
 #[test]

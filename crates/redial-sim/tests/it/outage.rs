@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redial_core::{Backoff, Breaker, Budget, Policy};
-use redial_sim::engine::{Bounds, Ended};
+use redial_sim::engine::{Bounds, Completion};
 use redial_sim::outage::{Arrivals, Service};
 use redial_sim::{Outage, Run, Watch, outage};
 
@@ -190,16 +190,19 @@ fn a_bound_cuts_and_says_so() {
     // Refused at once, and at once again.
     let endless = cut(few, &Backoff::none().unlimited());
     let trial = endless.trial.expect("one was run");
-    assert_eq!((endless.bound, trial.trace.events, endless.trials), (Ended::Events, 50_000, 6));
+    assert_eq!(
+        (endless.bound, trial.trace.events, endless.trials),
+        (Completion::Events, 50_000, 6)
+    );
     assert_eq!(trial.nanos / 1_000_000_000, 10);
 
     let crowded = cut(Bounds { clients: 40, ..Bounds::DEFAULT }, &FOREVER);
     assert!(crowded.to_string().contains("at the bound on clients"));
     let trial = crowded.trial.expect("one was run");
-    assert_eq!((crowded.bound, trial.in_flight), (Ended::Clients, 40));
+    assert_eq!((crowded.bound, trial.in_flight), (Completion::Clients, 40));
 
     let short = cut(Bounds { ticks: 1_000_000, ..Bounds::DEFAULT }, &FOREVER);
-    assert_eq!(short.bound, Ended::Time);
+    assert_eq!(short.bound, Completion::Time);
 }
 
 #[test]
@@ -207,7 +210,7 @@ fn a_run_that_is_stopped_has_what_it_had() {
     static WATCH: Watch = Watch::new();
     WATCH.stop();
     let run = run(SCENARIO.watch(&WATCH), &POLICY);
-    assert_eq!(run.results().expect_err("nothing was run").bound, Ended::Stopped);
+    assert_eq!(run.results().expect_err("nothing was run").bound, Completion::Stopped);
 }
 
 #[track_caller]

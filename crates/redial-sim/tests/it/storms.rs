@@ -73,7 +73,7 @@ fn without_retries_it_recovers_when_the_backlog_is_done() {
 }
 
 #[test]
-fn backoff_and_jitter_do_nothing_for_calls_that_keep_coming() {
+fn backoff_that_is_short_against_backlog_by_headroom_does_not_end_a_storm() {
     let jitter = Backoff::exponential(secs(1)).full_jitter().attempts(4);
     for rate in [140.0, 280.0] {
         assert_stuck(&results(database(rate), &jitter), 4.0 * rate);
@@ -96,7 +96,7 @@ fn a_budget_saves_what_it_leaves_capacity_for() {
 }
 
 #[test]
-fn a_bound_on_the_queue_ends_it_with_the_outage() {
+fn a_queue_shorter_than_what_the_timeout_lets_be_served_ends_it_with_the_outage() {
     for rate in [140.0, 240.0, 280.0] {
         let results = results(database(rate).queue(Some(250)), &THREE_RETRIES);
         assert_eq!(results.recovery_s.expect("it recovers").mean, 0.0, "{rate}");

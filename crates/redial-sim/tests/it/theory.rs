@@ -2,7 +2,7 @@
 
 use redial_core::SplitMix64;
 use redial_sim::chance::{exponential, trial_seed, uniform};
-use redial_sim::engine::{Bounds, Ended, Engine, Event, Model};
+use redial_sim::engine::{Bounds, Completion, Engine, Event, Model};
 
 /// Stations that send in a slot with a small probability each: slotted ALOHA. A tick is a slot.
 struct Aloha {
@@ -39,7 +39,7 @@ fn slotted_aloha_carries_g_times_e_to_the_minus_g() {
         let bounds = Bounds { ticks: SLOTS - 1, ..Bounds::DEFAULT };
         let mut engine = Engine::new(STATIONS, bounds).expect("stations");
         let run = engine.run(&mut aloha, |client| starts[client as usize], |_, _, _| {});
-        assert_eq!(run.ended, Ended::Time);
+        assert_eq!(run.ended, Completion::Time);
         let (carried, theory) = (aloha.lone as f64 / SLOTS as f64, load * (-load).exp());
         assert!((carried - theory).abs() < 0.005, "{load}: {carried}, not {theory}");
     }
@@ -93,7 +93,7 @@ fn binary_exponential_backoff_takes_lg_n_and_1_41_attempts() {
             let mut model = Doubling { random, windows, slot: u64::MAX, sent: 0, attempts: 0 };
             // Window 0 is one slot: all send in it.
             let run = engine.run(&mut model, |_| 0, |_, _, _| {});
-            assert_eq!(run.ended, Ended::Quiet);
+            assert_eq!(run.ended, Completion::Quiet);
             attempts += model.attempts;
         }
         let mean = attempts as f64 / (trials as f64 * f64::from(stations));

@@ -56,7 +56,7 @@ fn a_policy_that_gives_up_is_replaced_by_one_that_serves() {
         let found = found(&search.attempts(7..=7));
         assert!(!found.yours.meets_goal() && found.winner.meets_goal(), "{found:#?}");
         assert_eq!(found.winner.policy.attempts(), Some(7));
-        assert_eq!(found.winner.policy.limit(), Policy::CONTENTION.limit());
+        assert_eq!(found.winner.policy.get_within(), Policy::CONTENTION.get_within());
         for gain in &found.gain {
             let committed = |results: Result<Results, Incomplete<Trial>>| {
                 results.expect("all end").committed.mean

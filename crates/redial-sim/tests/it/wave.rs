@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redial_core::{Backoff, Policy};
-use redial_sim::engine::{Bounds, Ended};
+use redial_sim::engine::{Bounds, Completion};
 use redial_sim::{Watch, Wave, wave};
 
 const BASE: Duration = Duration::from_secs(1);
@@ -224,7 +224,7 @@ fn retries_without_end_are_cut_and_say_so() {
     for (wave, policy) in [(Wave::new(1_000_000).bounds(bounds), AT_ONCE), (forever, STEADY)] {
         let run = wave.threads(3).run(&policy).expect("a valid scenario");
         let cut = run.results().expect_err("there is no end");
-        assert_eq!((cut.bound, cut.index, cut.trials), (Ended::Events, 0, 20));
+        assert_eq!((cut.bound, cut.index, cut.trials), (Completion::Events, 0, 20));
         assert_eq!(cut.to_string(), "trial 1 of 20 was cut after 100000 events");
         assert_eq!(run.trials().len(), 1, "the other trials would only be cut, too");
         assert!(run.against(&run).is_none(), "there is nothing to compare");
@@ -235,7 +235,7 @@ fn retries_without_end_are_cut_and_say_so() {
     assert_eq!(results(wave, &three).peak.mean, 30.0);
     let wave = wave.bounds(Bounds { ticks: 2_000_000_000, ..Bounds::DEFAULT });
     let cut = wave.run(&PLAIN).expect("a valid scenario").results().expect_err("too early");
-    assert_eq!(cut.bound, Ended::Time);
+    assert_eq!(cut.bound, Completion::Time);
 }
 
 #[test]

@@ -2,36 +2,19 @@
 
 use std::time::Duration;
 
-use redial::{Backoff, Policy, Random, SplitMix64, Verdict};
+use redial::{Backoff, Policy, Verdict};
+use redial_seeds::{Dice, Draw};
 
-/// Runs `case` once for each of the first `count` seeds.
-pub(crate) fn each_seed(count: u64, case: impl Fn(&mut Dice)) {
-    redial_seeds::each_seed(count, |random| case(&mut Dice(random)));
-}
-
-pub(crate) struct Dice(SplitMix64);
-
-impl Dice {
-    pub(crate) fn word(&mut self) -> u64 {
-        self.0.word()
-    }
-
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.word() % bound
-    }
-
-    pub(crate) fn one_in(&mut self, count: u64) -> bool {
-        self.below(count) == 0
-    }
-
+/// What is drawn for the tests of loops.
+pub(crate) trait Calls: Draw + Sized {
     /// What a policy might really have, zero included.
-    pub(crate) fn usual(&mut self) -> Duration {
+    fn usual(&mut self) -> Duration {
         let unit = [1, 1_000, 1_000_000, 1_000_000_000][self.below(4) as usize];
         Duration::from_nanos(unit * self.below(100))
     }
 
     /// The same, or anything up to the most that there is.
-    pub(crate) fn extreme(&mut self) -> Duration {
+    fn extreme(&mut self) -> Duration {
         match self.below(4) {
             0 => Duration::MAX,
             1 => Duration::from_nanos(self.word() >> self.below(64)),
@@ -73,7 +56,7 @@ impl Dice {
     }
 
     /// A policy that the builder accepts, of up to twelve attempts, without limits in time.
-    pub(crate) fn policy(&mut self, duration: fn(&mut Self) -> Duration) -> Policy {
+    fn policy(&mut self, duration: fn(&mut Self) -> Duration) -> Policy {
         loop {
             let mut backoff = self.source(duration);
             for _ in 0..self.below(4) {
@@ -86,7 +69,7 @@ impl Dice {
     }
 
     /// The same with limits in time, each in half of the cases.
-    pub(crate) fn limited_policy(&mut self, duration: fn(&mut Self) -> Duration) -> Policy {
+    fn limited_policy(&mut self, duration: fn(&mut Self) -> Duration) -> Policy {
         let mut policy = self.policy(duration);
         if self.one_in(2) {
             policy = policy.within(duration(self));
@@ -98,7 +81,7 @@ impl Dice {
     }
 
     /// What the failures of a call mean, one after the other; mostly a retry.
-    pub(crate) fn verdicts(&mut self) -> Vec<Verdict> {
+    fn verdicts(&mut self) -> Vec<Verdict> {
         (0..12)
             .map(|_| match self.below(16) {
                 0 => Verdict::Stop,
@@ -108,3 +91,5 @@ impl Dice {
             .collect()
     }
 }
+
+impl Calls for Dice {}

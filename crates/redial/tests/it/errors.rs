@@ -185,6 +185,28 @@ fn the_errors_before_a_timeout_are_in_it() {
     assert_eq!(error.source().unwrap().to_string(), "refused");
 }
 
+#[test]
+fn an_outcome_has_every_error_before_a_hang() {
+    let outcome = |hedged: bool| {
+        let clock = ManualClock::new();
+        let mut attempts = 0;
+        let call = retry(&STEADY, || {
+            attempts += 1;
+            fails_then_hangs(attempts, || 503)
+        });
+        let call = call.timeout(SECOND).clock(&clock).outcome();
+        match hedged {
+            true => clock.block_on(call.hedge(SECOND * 9)),
+            false => clock.block_on(call),
+        }
+    };
+    for outcome in [outcome(false), outcome(true)] {
+        let errors: Vec<_> = outcome.errors().map(|(attempt, error)| (attempt, *error)).collect();
+        let before = [(1, Error::Failed(503)), (2, Error::Failed(503))];
+        assert_eq!(errors, [before[0], before[1], (3, Error::TimedOut(None))]);
+    }
+}
+
 /// A breaker that is open again after a timeout: the timeout is the last failure.
 #[test]
 fn what_may_be_said_in_any_order_is() {

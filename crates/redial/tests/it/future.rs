@@ -125,3 +125,60 @@ fn a_call_that_is_over_says_so() {
     assert!(call.as_mut().poll(&mut context).is_ready());
     let _ = call.poll(&mut context);
 }
+
+/// A clock that counts its timers.
+#[derive(Default)]
+struct CountingClock {
+    clock: ManualClock,
+    timers: Cell<u32>,
+}
+
+impl redial::Clock for CountingClock {
+    type Sleep = <ManualClock as redial::Clock>::Sleep;
+
+    fn now(&self) -> redial::Time {
+        self.clock.now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Self::Sleep {
+        self.timers.set(self.timers.get() + 1);
+        redial::Clock::sleep(&self.clock, duration)
+    }
+}
+
+#[test]
+fn an_attempt_that_answers_at_once_sets_no_timer() {
+    let counting = CountingClock::default();
+    let call = retry(&STEADY, answer).timeout(SECOND).within(SECOND * 9).clock(&counting);
+    assert_eq!(counting.clock.block_on(call), Ok(1));
+    assert_eq!(counting.timers.get(), 0);
+
+    let hung = retry(&STEADY, std::future::pending::<Result<(), &str>>).timeout(SECOND);
+    assert!(counting.clock.block_on(hung.clock(&counting)).is_err());
+    assert_eq!(counting.timers.get(), 3 + 2); // three attempts, two waits
+}
+
+#[test]
+fn a_timeout_counts_from_the_start_of_the_attempt_not_from_its_first_answer() {
+    let clock = ManualClock::new();
+    // Busy for a while, and then it hangs.
+    let busy = |busy_for: Duration| {
+        let clock = &clock;
+        move || {
+            let mut first = true;
+            std::future::poll_fn(move |_| {
+                if std::mem::take(&mut first) {
+                    clock.advance(busy_for);
+                }
+                std::task::Poll::<Result<(), &str>>::Pending
+            })
+        }
+    };
+    let once = Backoff::none().attempts(1);
+    for (busy_for, ends_after) in [(0, 5), (3, 5), (5, 5), (7, 7)] {
+        let before = clock.elapsed();
+        let call = retry(once, busy(SECOND * busy_for)).timeout(SECOND * 5).clock(&clock);
+        assert_eq!(clock.block_on(call), Err(redial::Error::TimedOut(None)));
+        assert_eq!(clock.elapsed() - before, SECOND * ends_after, "busy for {busy_for} s");
+    }
+}

@@ -7,20 +7,26 @@
 //!
 //! Random cases name their seed when they fail; `REDIAL_SEED=<seed>` runs that one case alone.
 
+mod beyond;
 mod cancellation;
 mod child;
 mod dice;
 mod errors;
 mod future;
+mod guide;
+mod hedging;
 #[cfg(feature = "http")]
 mod http;
 mod loop_semantics;
+mod no_clock;
 mod parity;
 mod runtimes;
 mod scenario;
 mod send;
 #[cfg(feature = "serde")]
 mod serde;
+#[cfg(all(feature = "tracing", feature = "tower"))]
+mod spans;
 #[cfg(feature = "tokio")]
 mod spawn;
 #[cfg(all(feature = "tracing", feature = "metrics"))]

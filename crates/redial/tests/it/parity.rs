@@ -10,8 +10,9 @@ use redial::{
     Backoff, Decision, Outcome, Policy, Random, SplitMix64, Stop, Time, Verdict, blocking, retry,
     tries_on,
 };
+use redial_seeds::{Dice, Draw, each_case};
 
-use crate::dice::{Dice, each_seed};
+use crate::dice::Calls;
 
 /// A call whose every attempt takes this long and fails, and what the failures mean.
 #[derive(Debug)]
@@ -195,7 +196,7 @@ fn slept(delays: &[Duration]) -> Vec<Duration> {
 
 #[test]
 fn every_loop_does_what_the_engine_decides() {
-    each_seed(400, |dice| {
+    each_case(400, |dice| {
         let policy = dice.limited_policy(Dice::usual);
         Case::random(dice, policy).check();
     });
@@ -203,7 +204,7 @@ fn every_loop_does_what_the_engine_decides() {
 
 #[test]
 fn every_loop_does_what_the_engine_decides_at_the_extremes() {
-    each_seed(400, |dice| {
+    each_case(400, |dice| {
         let policy = dice.limited_policy(Dice::extreme);
         Case::random(dice, policy).check();
     });
@@ -212,7 +213,7 @@ fn every_loop_does_what_the_engine_decides_at_the_extremes() {
 /// All failures are plain retries and there is no limit in time: the delays are the foretold ones.
 #[test]
 fn every_loop_sleeps_what_the_policy_foretells() {
-    each_seed(300, |dice| {
+    each_case(300, |dice| {
         let policy = dice.policy(Dice::extreme);
         let verdicts = vec![Verdict::Retry; 12];
         let case =
@@ -226,7 +227,7 @@ fn every_loop_sleeps_what_the_policy_foretells() {
 /// stands still meanwhile. Where the source remembers, the engine is the only reference.
 #[test]
 fn a_dictated_delay_leaves_the_others_as_they_were() {
-    each_seed(300, |dice| {
+    each_case(300, |dice| {
         let policy = dice.policy(Dice::extreme);
         if policy.to_string().contains("decorrelated") {
             return;
@@ -263,7 +264,7 @@ fn a_dictated_delay_leaves_the_others_as_they_were() {
 #[cfg(feature = "tokio")]
 #[test]
 fn tokios_clock_decides_alike() {
-    each_seed(200, |dice| {
+    each_case(200, |dice| {
         let policy = dice.policy(Dice::usual);
         let mut case = Case::random(dice, policy);
         case.takes = Duration::ZERO;
@@ -282,7 +283,7 @@ fn tokios_clock_decides_alike() {
 #[cfg(feature = "tokio")]
 #[test]
 fn tokios_clock_decides_alike_at_the_extremes() {
-    each_seed(60, |dice| {
+    each_case(60, |dice| {
         let policy = dice.policy(Dice::extreme);
         let mut case = Case::random(dice, policy);
         case.takes = Duration::ZERO;

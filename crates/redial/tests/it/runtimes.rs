@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use redial::testing::ManualClock;
-use redial::{Backoff, Clock, Policy, Stop, Time, blocking, policy, retry, tries_on};
+use redial::{Backoff, Clock, Error, Policy, Stop, blocking, policy, retry, tries_on};
 
 const MILLI: Duration = Duration::from_millis(1);
 const QUICK: Policy = policy!("retry: 2, delay: 2ms");
@@ -24,32 +24,6 @@ impl Flaky {
     }
 }
 
-/// A clock for smol, as a user would write it.
-#[derive(Clone, Copy)]
-struct SmolClock {
-    start: Instant,
-}
-
-impl SmolClock {
-    fn new() -> Self {
-        Self { start: Instant::now() }
-    }
-}
-
-impl Clock for SmolClock {
-    type Sleep = smol::future::Boxed<()>;
-
-    fn now(&self) -> Time {
-        Time::ZERO.after(self.start.elapsed())
-    }
-
-    fn sleep(&self, duration: Duration) -> Self::Sleep {
-        Box::pin(async move {
-            smol::Timer::after(duration).await;
-        })
-    }
-}
-
 /// The second of three attempts hangs, and is cut.
 async fn hang_once(calls: &AtomicU32) -> Result<u32, &'static str> {
     match calls.fetch_add(1, Ordering::Relaxed) {
@@ -59,40 +33,44 @@ async fn hang_once(calls: &AtomicU32) -> Result<u32, &'static str> {
     }
 }
 
-#[test]
-fn smol_with_a_clock_of_the_users_own() {
+/// What each clock does on each executor: a call that fails, one that hangs, and the caller's loop.
+async fn calls_on(clock: impl Clock + Copy) {
     let (flaky, started) = (Flaky::default(), Instant::now());
-    let clock = SmolClock::new();
-    let call = async { retry(&QUICK, || ready(flaky.call())).clock(clock).await };
-    assert_eq!(smol::block_on(call), Ok(3));
+    let call = retry(&QUICK, || ready(flaky.call())).clock(clock);
+    assert_eq!(call.await, Ok(3));
     assert!(started.elapsed() >= MILLI * 4);
 
     let calls = AtomicU32::new(0);
-    let outcome = smol::block_on(async {
-        retry(&QUICK, || hang_once(&calls)).clock(clock).timeout(MILLI * 5).outcome().await
-    });
+    let call = retry(&QUICK, || hang_once(&calls)).clock(clock);
+    let outcome = call.timeout(MILLI * 5).outcome().await;
     assert_eq!((outcome.result, outcome.waited), (Ok(3), MILLI * 4));
     assert!(outcome.elapsed >= MILLI * 9, "{:?}", outcome.elapsed);
 
-    let attempts = smol::block_on(async {
-        let mut tries = tries_on(clock, QUICK).within(Duration::from_secs(60));
-        while tries.failed("down").await.is_ok() {}
-        tries.attempt() - 1
-    });
-    assert_eq!(attempts, 3);
+    let mut tries = tries_on(clock, QUICK).within(Duration::from_secs(60));
+    while tries.failed("down").await.is_ok() {}
+    assert_eq!(tries.attempt() - 1, 3);
 }
 
+/// A call that an executor may move from one thread to another.
+async fn task_on(clock: impl Clock<Sleep: Send> + Send + Sync + Copy) -> Result<u32, Error<usize>> {
+    let calls = Arc::new(AtomicU32::new(0));
+    let operation = move || {
+        let calls = Arc::clone(&calls);
+        async move { hang_once(&calls).await.map_err(str::len) }
+    };
+    retry(QUICK, operation).clock(clock).timeout(MILLI * 5).await
+}
+
+#[cfg(feature = "smol")]
 #[test]
-fn a_task_of_smols_executor() {
-    let task = smol::spawn(async {
-        let calls = Arc::new(AtomicU32::new(0));
-        let operation = move || {
-            let calls = Arc::clone(&calls);
-            async move { hang_once(&calls).await.map_err(str::len) }
-        };
-        retry(QUICK, operation).clock(SmolClock::new()).timeout(MILLI * 5).await
-    });
-    assert_eq!(smol::block_on(task), Ok(3));
+fn smol() {
+    use redial::SmolClock;
+
+    smol::block_on(calls_on(SmolClock));
+    assert_eq!(smol::block_on(smol::spawn(task_on(SmolClock))), Ok(3));
+    // The reactor has a thread of its own, for executors that do not know it.
+    futures_executor::block_on(calls_on(SmolClock));
+    pollster::block_on(calls_on(SmolClock));
 }
 
 #[test]
@@ -118,11 +96,141 @@ fn a_thread_really_sleeps() {
     assert!(outcome.elapsed >= outcome.waited);
 }
 
+mod on_a_thread_of_its_own {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::sync::mpsc;
+    use std::task::{Context, Poll, Wake, Waker};
+
+    use redial::{Breaker, ThreadClock, ThreadSleep};
+
+    use super::*;
+
+    #[test]
+    fn any_executor_will_do() {
+        pollster::block_on(calls_on(ThreadClock));
+        futures_executor::block_on(calls_on(ThreadClock));
+        smol::block_on(calls_on(ThreadClock));
+        assert_eq!(smol::block_on(smol::spawn(task_on(ThreadClock))), Ok(3));
+    }
+
+    /// More tasks than anybody would have threads for. They wait for different times, so the first
+    /// timer changes often.
+    #[test]
+    fn a_thousand_calls_have_one_thread() {
+        let call = |n: u64| async move {
+            let policy = Backoff::constant(MILLI * 20).full_jitter().attempts(3);
+            retry(policy, || ready(Err::<(), _>(n))).seed(n).clock(ThreadClock).await
+        };
+        let tasks: Vec<_> = (0..1000).map(|n| smol::spawn(call(n))).collect();
+        for (n, task) in (0..).zip(tasks) {
+            assert_eq!(smol::block_on(task), Err(n));
+        }
+        #[cfg(target_os = "linux")]
+        assert_eq!(timer_threads(), 1);
+    }
+
+    #[cfg(target_os = "linux")]
+    fn timer_threads() -> usize {
+        let threads = std::fs::read_dir("/proc/self/task").expect("/proc");
+        let names = threads.filter_map(|thread| {
+            std::fs::read_to_string(thread.expect("a thread").path().join("comm")).ok()
+        });
+        names.filter(|name| name.trim_end() == "redial-timers").count()
+    }
+
+    /// Calls back when it is woken.
+    struct OnWake<F: Fn() + Send + Sync>(F);
+
+    impl<F: Fn() + Send + Sync + 'static> Wake for OnWake<F> {
+        fn wake(self: Arc<Self>) {
+            (self.0)();
+        }
+    }
+
+    fn poll(sleep: &mut ThreadSleep, waker: &Waker) -> Poll<()> {
+        pin!(sleep).poll(&mut Context::from_waker(waker))
+    }
+
+    #[test]
+    fn a_sleep_that_is_dropped_leaves_nothing_behind() {
+        let woken = Arc::new(OnWake(|| {}));
+        let waker = Waker::from(Arc::clone(&woken));
+        for wait in [MILLI * 3_600_000, Duration::MAX] {
+            let mut sleep = ThreadClock.sleep(wait);
+            assert_eq!(poll(&mut sleep, &waker), Poll::Pending);
+            assert_eq!(poll(&mut sleep, &waker), Poll::Pending);
+            drop(sleep);
+            assert_eq!(Arc::strong_count(&woken), 2, "the task and its waker here");
+        }
+    }
+
+    /// A short sleep that was polled before it was over, however busy the machine is.
+    fn short_sleep(waker: &Waker) -> ThreadSleep {
+        let sleeps = (0..).map(|doubled| ThreadClock.sleep(MILLI * 5 * (1 << doubled)));
+        let mut pending = sleeps.filter_map(|mut sleep| {
+            let is_pending = poll(&mut sleep, waker).is_pending();
+            is_pending.then_some(sleep)
+        });
+        pending.next().expect("hours are longer than any pause")
+    }
+
+    #[test]
+    fn the_waker_of_the_last_poll_is_the_one_that_is_woken() {
+        let (sender, woken) = mpsc::channel();
+        let waker_of = |name: &'static str| {
+            let sender = sender.clone();
+            Waker::from(Arc::new(OnWake(move || sender.send(name).expect("this test waits"))))
+        };
+        let (first, last) = (waker_of("first"), waker_of("last"));
+        let (mut sleep, mut too_late) = (short_sleep(&first), 0);
+        while poll(&mut sleep, &last).is_ready() {
+            (sleep, too_late) = (short_sleep(&first), too_late + 1);
+        }
+        let firsts = woken.iter().take_while(|name| *name != "last").count();
+        assert!(firsts <= too_late, "{firsts} of {too_late}");
+        assert_eq!(poll(&mut sleep, Waker::noop()), Poll::Ready(()));
+    }
+
+    /// What a task's waker does is the executor's: it may panic, and dropping it may drop the task,
+    /// with another sleep in it.
+    #[test]
+    fn wakers_of_any_kind_do_not_stop_the_timers() {
+        let panicking =
+            Waker::from(Arc::new(OnWake(|| panic!("a waker that panics, as it should"))));
+        let _panicking = short_sleep(&panicking);
+
+        let mut held = ThreadClock.sleep(MILLI * 3_600_000);
+        assert_eq!(poll(&mut held, Waker::noop()), Poll::Pending);
+        let waker = Waker::from(Arc::new(OnWake(move || {
+            let _ = &held;
+        })));
+        let mut sleep = ThreadClock.sleep(MILLI * 3_600_000);
+        assert_eq!(poll(&mut sleep, &waker), Poll::Pending);
+        drop(waker);
+        assert_eq!(poll(&mut sleep, Waker::noop()), Poll::Pending);
+
+        drop(short_sleep(Waker::noop()));
+        pollster::block_on(ThreadClock.sleep(MILLI * 50)); // by now the waker has panicked
+    }
+
+    /// All clocks of the system's time count from one origin.
+    #[test]
+    fn threads_and_tasks_share_a_breaker() {
+        let breaker = Breaker::builder().failures(1).recovery(MILLI * 3_600_000).build();
+        let once = Backoff::none().attempts(1);
+        let call = retry(once, || ready(Err::<(), _>("down"))).clock(ThreadClock);
+        assert_eq!(pollster::block_on(call.breaker(&breaker)), Err(Error::Failed("down")));
+        let call = blocking::call(once, |_| Err::<(), _>("down")).breaker(&breaker);
+        assert_eq!(call.run(), Err(Error::BreakerOpen));
+    }
+}
+
 #[cfg(feature = "tokio")]
 mod on_tokio {
     use std::future::Future;
 
-    use redial::{Breaker, Budget, Error, TokioClock};
+    use redial::{Breaker, Budget, TokioClock};
 
     use super::*;
 

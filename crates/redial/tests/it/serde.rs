@@ -118,26 +118,54 @@ fn an_error_names_the_diagnostic_the_value_and_what_would_be_right() {
         (r#"{"retry": 3, "timeout": "5s"}"#, "unknown-option: `timeout`"),
         (
             r#"{"retry": 3, "delay": null}"#,
-            "invalid type: null, expected a number, a text or a list",
+            "wrong-type: delay: null is not a number, a text or a list",
         ),
         (
             r#"{"retry": 3, "backoff": [["1s"]]}"#,
-            "invalid type: sequence, expected a number or a text",
+            "wrong-type: backoff: a list in a list is not a number or a text",
         ),
         (r#"{"retry": 3, "retry": 4}"#, "duplicate-option: `retry`"),
         (r#"{"jitter": "full", "jitter": "equal"}"#, "duplicate-option: `jitter`"),
-        (r#"{"jitter": "full", "modifiers": []}"#, "`jitter` stands beside `modifiers`"),
+        (
+            r#"{"jitter": "full", "modifiers": []}"#,
+            "duplicate-option: `jitter` stands beside `modifiers`",
+        ),
         (
             r#"{"modifiers": [{"jitter": "full"}], "modifiers": []}"#,
             "duplicate-option: `modifiers`",
         ),
-        (r#"{"modifiers": [{}]}"#, "invalid length 0, expected a table with one of the keys"),
+        (
+            r#"{"modifiers": [{}]}"#,
+            "wrong-type: modifiers: an empty table is not a table with one of the keys",
+        ),
         (
             r#"{"modifiers": [{"jitter": "full", "max_delay": "1s"}]}"#,
-            "invalid length 2, expected a table",
+            "wrong-type: modifiers: a table with two keys is not a table with one of the keys",
         ),
-        (r#"{"modifiers": [{"delay": "1s"}]}"#, "unknown field `delay`, expected one of"),
-        ("17", "invalid type: integer `17`, expected a policy: a clause such as"),
+        (
+            r#"{"modifiers": [{"delay": "1s"}]}"#,
+            "unknown-option: `delay` is not a modifier; put it beside `modifiers`",
+        ),
+        (
+            r#"{"modifiers": [{"max_dely": "1s"}]}"#,
+            "unknown-option: `max_dely` is not an option; did you mean `max_delay`?",
+        ),
+        (r#"{"modifiers": [{"a: 1, b": "1s"}]}"#, "syntax: a: 1, b: `1s` is not one value"),
+        (
+            r#"{"modifiers": {"jitter": "full"}}"#,
+            "wrong-type: modifiers: a table is not a list of tables",
+        ),
+        (
+            r#"{"modifiers": ["full"]}"#,
+            "wrong-type: modifiers: `full` is not a table with one of the keys min_delay, max_delay",
+        ),
+        (r#"{"modifiers": [{"jitter": null}]}"#, "wrong-type: jitter: null is not a number"),
+        (r#"{"delay": {"secs": 1}}"#, "wrong-type: delay: a table is not a number"),
+        (r#"{"backoff": ["1s, 2s"]}"#, "syntax: backoff: `1s, 2s` is not one entry of a list"),
+        (r#"{"delay": "1s, retry: 9"}"#, "syntax: delay: `1s, retry: 9` is not one value"),
+        ("null", "wrong-type: null is not a policy"),
+        ("[]", "wrong-type: a list is not a policy"),
+        ("17", "wrong-type: `17` is not a policy: a clause such as"),
         (
             r#""retry: 3, dely: 1s, jitter: 150%""#,
             "unknown-option: `dely` is not an option; did you mean `delay`?; jitter-out-of-range: ",

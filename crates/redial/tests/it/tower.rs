@@ -1,6 +1,6 @@
 //! The layer for tower services.
 
-use std::future::{Ready, ready};
+use std::future::{Future, Ready, ready};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -116,6 +116,76 @@ fn a_service_that_breaks_down_between_attempts_ends_the_request() {
     assert_eq!(BUDGET.tokens(), 5.0); // the retry never happened
 }
 
+/// Ready for the first request, and then not before `ready_at`.
+struct Recovers<'c, T, E> {
+    clock: &'c ManualClock,
+    ready_at: Duration,
+    script: &'c Script<T, E>,
+    waiting: Option<<ManualClock as Clock>::Sleep>,
+}
+
+impl<T, E> Clone for Recovers<'_, T, E> {
+    fn clone(&self) -> Self {
+        Self { waiting: None, ..*self }
+    }
+}
+
+impl<T: Clone, E: Clone> Service<()> for Recovers<'_, T, E> {
+    type Response = T;
+    type Error = E;
+    type Future = Ready<Result<T, E>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), E>> {
+        let left = self.ready_at.saturating_sub(self.clock.elapsed());
+        if self.clock.elapsed().is_zero() || left.is_zero() {
+            return Poll::Ready(Ok(()));
+        }
+        let waiting = self.waiting.get_or_insert_with(|| self.clock.sleep(left));
+        std::pin::Pin::new(waiting).poll(context).map(Ok)
+    }
+
+    fn call(&mut self, (): ()) -> Self::Future {
+        self.script.next()
+    }
+}
+
+/// The deadline counts while a service is not ready, too: nothing is sent after it, what was paid is
+/// given back, and the last result is the request's.
+#[test]
+fn a_service_that_is_ready_after_the_deadline_is_not_called() {
+    for (ready_at, elapsed, left) in [(4, 4, 0), (5, 5, 1), (60, 5, 1)] {
+        let budget = Budget::builder().capacity(5.0).floor_per_second(0.0).deposit(0.1).build();
+        let script: Script<u16, &str> = Script::new([Ok(503), Ok(200)]);
+        let clock = ManualClock::new();
+        let layer = RetryLayer::on(&clock, &STEADY)
+            .classify(|result: &Result<u16, &str>| {
+                matches!(result, Ok(503) | Err(_)).then_some(Verdict::Retry)
+            })
+            .budget(&budget)
+            .within(SECOND * 5);
+        let ready_at = SECOND * ready_at;
+        let service = Recovers { clock: &clock, ready_at, script: &script, waiting: None };
+        let status = clock.block_on(layer.layer(service).call(()));
+        assert_eq!(status, Ok(if left == 0 { 200 } else { 503 }), "ready at {ready_at:?}");
+        assert_eq!(clock.elapsed(), SECOND * elapsed);
+        assert_eq!(budget.tokens(), f64::from(4 + left));
+    }
+    // An error comes back as it was, by itself or under a guard; a timeout holds the error before.
+    let failing = |guarded| {
+        let clock = ManualClock::new();
+        let script: Script<(), &str> = Script::new([Err("down"), Err("again")]);
+        let ready_at = SECOND * 60;
+        let service = Recovers { clock: &clock, ready_at, script: &script, waiting: None };
+        let layer = RetryLayer::on(&clock, &STEADY).within(SECOND * 5);
+        match guarded {
+            false => clock.block_on(layer.layer(service).call(())).map_err(Error::Failed),
+            true => clock.block_on(layer.timeout(SECOND).layer(service).call(())),
+        }
+    };
+    assert_eq!(failing(false), Err(Error::Failed("down")));
+    assert_eq!(failing(true), Err(Error::Failed("down")));
+}
+
 #[test]
 fn a_delay_of_zero_yields_and_limits_hold() {
     let clock = ManualClock::new();
@@ -157,6 +227,31 @@ fn a_service_that_owns_its_policy_budget_and_breaker_is_boxed() {
     assert!(budget.tokens() < 100.0);
 }
 
+/// A budget and a breaker that the layer owns are one for all its services and their clones.
+#[test]
+fn a_layer_that_owns_its_budget_and_breaker_shares_them() {
+    let clock = ManualClock::new();
+    let budget = Budget::builder().capacity(3.0).floor_per_second(0.0).deposit(0.1).build();
+    let breaker = Breaker::builder().failures(6).build();
+    let layer = RetryLayer::on(&clock, STEADY).budget(budget).breaker(breaker);
+    let sent = AtomicU32::new(0);
+    let server = service_fn(|_: ()| {
+        sent.fetch_add(1, Ordering::Relaxed);
+        ready(Err::<(), _>("down"))
+    });
+    let mut service = layer.clone().layer(server);
+    let mut other = layer.layer(server);
+    let sent_for = |service: &mut dyn FnMut() -> Result<(), Error<&'static str>>| {
+        let error = service().unwrap_err();
+        (sent.swap(0, Ordering::Relaxed), error)
+    };
+    let failed = Error::Failed("down");
+    assert_eq!(sent_for(&mut || clock.block_on(service.call(()))), (3, failed));
+    assert_eq!(sent_for(&mut || clock.block_on(other.call(()))), (2, failed)); // one token was left
+    assert_eq!(sent_for(&mut || clock.block_on(service.clone().call(()))), (1, failed));
+    assert_eq!(sent_for(&mut || clock.block_on(other.call(()))), (0, Error::BreakerOpen));
+}
+
 /// A body that is a stream.
 #[derive(Debug, PartialEq)]
 struct Request {
@@ -185,9 +280,47 @@ fn a_request_that_cannot_be_sent_twice_is_sent_once() {
     clock.assert_slept(&[SECOND, SECOND]);
 }
 
+/// A service that fails says so to the breaker, also where its requests cannot be sent again. What
+/// would not have been retried anyway says nothing.
+#[test]
+fn the_failure_of_a_request_that_is_sent_once_counts_for_the_breaker() {
+    type Answer = Result<u16, &'static str>;
+    let opens = |answer: Option<Answer>| {
+        let (clock, breaker) = (ManualClock::new(), Breaker::builder().failures(1).build());
+        let layer = RetryLayer::on(&clock, &STEADY)
+            .try_clone(|_: &()| None)
+            .classify(|result: &Answer| match result {
+                Ok(503) | Err("reset") => Some(Verdict::Retry),
+                Ok(_) => None,
+                Err(_) => Some(Verdict::Stop),
+            })
+            .policy_when(|error: &&str| *error == "throttled", &STEADY)
+            .breaker(&breaker)
+            .timeout(SECOND);
+        let server = service_fn(|()| async move {
+            match answer {
+                Some(answer) => answer,
+                None => std::future::pending().await,
+            }
+        });
+        let result = clock.block_on(layer.layer(server).call(()));
+        match answer {
+            Some(answer) => assert_eq!(result, answer.map_err(Error::Failed)),
+            None => assert_eq!(result, Err(Error::TimedOut(None))),
+        }
+        breaker.admit(|| clock.now()).is_none()
+    };
+    assert!(opens(Some(Ok(503))));
+    assert!(opens(Some(Err("reset"))));
+    assert!(opens(Some(Err("throttled"))));
+    assert!(opens(None));
+    assert!(!opens(Some(Ok(200))));
+    assert!(!opens(Some(Err("denied"))));
+}
+
 #[test]
 fn an_attempt_that_hangs_is_cut() {
-    use std::future::{Future, pending};
+    use std::future::pending;
     use std::pin::Pin;
     type Answer = Pin<Box<dyn Future<Output = Result<u8, &'static str>>>>;
 
@@ -250,4 +383,100 @@ async fn a_client_of_reqwest_is_retried() {
     let response = layer.layer(client).oneshot(request).await.unwrap();
     assert_eq!(response.status(), 200);
     server.join().unwrap();
+}
+
+/// A `POST` may have been processed when the answer is 502, or does not come at all.
+#[cfg(feature = "http")]
+#[test]
+fn a_request_that_must_not_be_processed_twice_is_not_sent_after_it_may_have_been() {
+    use http::{HeaderMap, Method};
+    use redial::http::{is_idempotent, response_to};
+    type Request = http::Request<()>;
+    type Answer = Result<http::Response<()>, &'static str>;
+
+    let sent = |method: Method, key: bool, answer: Option<Result<u16, &'static str>>| {
+        let (clock, sent) = (ManualClock::new(), AtomicU32::new(0));
+        let layer = RetryLayer::on(&clock, &STEADY)
+            .timeout_verdict_for(|request: &Request| {
+                match is_idempotent(request.method(), request.headers()) {
+                    true => Verdict::Retry,
+                    false => Verdict::Stop,
+                }
+            })
+            .classify_request(|request: &Request| {
+                let (method, headers) = (request.method().clone(), request.headers().clone());
+                move |result: &Answer| match result {
+                    Ok(answer) => response_to(&method, &headers, answer.status(), answer.headers()),
+                    Err("refused") => Some(Verdict::Retry),
+                    Err(_) if is_idempotent(&method, &headers) => Some(Verdict::Retry),
+                    Err(_) => Some(Verdict::Stop),
+                }
+            })
+            .on_retry(|event: &redial::Event<'_, &str>| assert!(event.attempt < 3))
+            .timeout(SECOND);
+        let server = service_fn(|_: Request| {
+            sent.fetch_add(1, Ordering::Relaxed);
+            async move {
+                let status = match answer {
+                    Some(answer) => answer?,
+                    None => std::future::pending().await,
+                };
+                Ok::<_, &str>(http::Response::builder().status(status).body(()).unwrap())
+            }
+        });
+        let mut headers = HeaderMap::new();
+        if key {
+            headers.insert("idempotency-key", http::HeaderValue::from_static("9c8b"));
+        }
+        let mut request = Request::new(());
+        (*request.method_mut(), *request.headers_mut()) = (method, headers);
+        let _ = clock.block_on(layer.layer(server).call(request));
+        sent.load(Ordering::Relaxed)
+    };
+    for (answer, post) in [
+        (Some(Ok(502)), 1),
+        (Some(Err("reset")), 1),
+        (None, 1),
+        (Some(Ok(429)), 3),
+        (Some(Err("refused")), 3),
+    ] {
+        assert_eq!(sent(Method::POST, false, answer), post, "POST, {answer:?}");
+        assert_eq!(sent(Method::POST, true, answer), 3, "POST with a key, {answer:?}");
+        assert_eq!(sent(Method::GET, false, answer), 3, "GET, {answer:?}");
+    }
+    assert_eq!(sent(Method::GET, false, Some(Ok(200))), 1);
+}
+
+#[test]
+fn a_timeout_may_be_final_in_the_layer() {
+    let (clock, sent) = (ManualClock::new(), AtomicU32::new(0));
+    let layer = RetryLayer::on(&clock, &STEADY).timeout(SECOND).timeout_verdict(Verdict::Stop);
+    let server = service_fn(|()| {
+        sent.fetch_add(1, Ordering::Relaxed);
+        std::future::pending::<Result<(), &str>>()
+    });
+    assert_eq!(clock.block_on(layer.layer(server).call(())), Err(Error::TimedOut(None)));
+    assert_eq!(sent.load(Ordering::Relaxed), 1);
+}
+
+/// Layers of tower's own give `BoxError`, and take what turns into one.
+#[cfg(feature = "tokio")]
+#[tokio::test(start_paused = true)]
+async fn a_boxed_error_stays_one_between_layers_of_towers_own() {
+    use tower::{BoxError, ServiceBuilder};
+    let server = service_fn(|hangs: bool| async move {
+        if hangs { std::future::pending().await } else { Err::<(), _>(BoxError::from("down")) }
+    });
+    let breaker = std::sync::Arc::new(Breaker::builder().failures(6).build());
+    let layer = RetryLayer::new(&STEADY).keep_error().breaker(breaker).timeout(SECOND * 2);
+    let mut service = ServiceBuilder::new()
+        .timeout(SECOND * 60)
+        .layer(layer)
+        .timeout(SECOND * 50)
+        .service(server);
+    let mut call = async |hangs| service.ready().await.unwrap().call(hangs).await.unwrap_err();
+    assert_eq!(call(false).await.to_string(), "down");
+    let timed_out = call(true).await;
+    assert!(timed_out.is::<redial::Interrupted<BoxError>>(), "{timed_out}");
+    assert_eq!(call(true).await.to_string(), "the circuit breaker is open");
 }

@@ -229,9 +229,11 @@ impl Run {
             Outcome::Succeeded if end.flaky => Verdict::Flaky,
             Outcome::Succeeded if end.attempts > 1 => Verdict::BecameReady,
             Outcome::Succeeded => Verdict::SucceededAtOnce,
-            Outcome::Failed | Outcome::Timeout | Outcome::SpawnError | Outcome::Signalled => {
-                Verdict::Failed
-            }
+            Outcome::Failed
+            | Outcome::Timeout
+            | Outcome::SpawnError
+            | Outcome::Signalled
+            | Outcome::Lost => Verdict::Failed,
             Outcome::Cancelled => Verdict::Cancelled,
             Outcome::Refused => Verdict::Refused,
         }

@@ -3,9 +3,12 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
+use redial_flow::journal;
+use redial_flow::record::{self, Record};
 use serde::Deserialize;
 
 use super::collector::Collector;
+use super::journal::Journal;
 use crate::events::{Line, VERSION};
 use crate::output::{Failure, count, print_note};
 use crate::visible::visible;
@@ -73,6 +76,7 @@ impl Log {
 
 fn read_lines(mut reader: impl BufRead, collector: &mut Collector) -> io::Result<Log> {
     let mut log = Log::default();
+    let mut journal = Journal::default();
     let mut bytes = Vec::new();
     for number in 1.. {
         bytes.clear();
@@ -90,6 +94,10 @@ fn read_lines(mut reader: impl BufRead, collector: &mut Collector) -> io::Result
                 collector.add(&line);
                 log.events += 1;
             }
+            Content::Record(record) => {
+                journal.events(&record).iter().for_each(|line| collector.add(line));
+                log.events += 1;
+            }
             Content::Nothing => {}
             Content::OtherVersion => log.other_version += 1,
             Content::Unreadable => {
@@ -104,6 +112,8 @@ fn read_lines(mut reader: impl BufRead, collector: &mut Collector) -> io::Result
 /// What a line holds.
 enum Content {
     Event(Box<Line>),
+    /// A record of the journal of a flow.
+    Record(Box<Record>),
     /// A blank line, or an event of a later version.
     Nothing,
     OtherVersion,
@@ -117,10 +127,35 @@ impl Content {
         if bytes.trim_ascii().is_empty() {
             return Self::Nothing;
         }
+        if is_of_a_journal(bytes) {
+            return Self::of_journal(bytes);
+        }
         match serde_json::from_slice::<Line>(bytes) {
             Ok(line) if line.v == VERSION => Self::Event(Box::new(line)),
             Ok(_) => Self::OtherVersion,
             Err(_) => Self::of_unknown(bytes),
+        }
+    }
+
+    /// A line whose checksum is wrong is not believed.
+    fn of_journal(bytes: &[u8]) -> Self {
+        /// What the lines of every version have.
+        #[derive(Deserialize)]
+        struct Head {
+            #[serde(rename = "type")]
+            kind: serde_json::Value,
+        }
+        if journal::number(bytes).is_none() {
+            return Self::Unreadable;
+        }
+        match serde_json::from_slice::<Record>(bytes) {
+            Ok(record) if record.v == record::VERSION => Self::Record(Box::new(record)),
+            Ok(_) => Self::OtherVersion,
+            // Kinds that later versions add are skipped silently.
+            Err(_) => match serde_json::from_slice::<Head>(bytes) {
+                Ok(head) if record::Event::deserialize(&head.kind).is_err() => Self::Nothing,
+                _ => Self::Unreadable,
+            },
         }
     }
 
@@ -138,6 +173,14 @@ impl Content {
             _ => Self::Unreadable,
         }
     }
+}
+
+/// Whether a line ends as those of a journal do: with a checksum.
+fn is_of_a_journal(line: &[u8]) -> bool {
+    const END: usize = r#","crc":"00000000"}"#.len();
+    let line = line.trim_ascii_end();
+    let end = line.len().checked_sub(END).map(|from| &line[from..]);
+    end.is_some_and(|end| end.starts_with(br#","crc":""#))
 }
 
 #[cfg(test)]

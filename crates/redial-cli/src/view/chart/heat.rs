@@ -4,8 +4,8 @@ use super::{Scale, Strip};
 use crate::view::axis::{Range, exponent, round_below};
 use crate::view::number::plain;
 
-/// Amounts from which on a cell is a shade darker: round numbers, each about twice the one before,
-/// or more where the range is wide: a storm is many times what there is in its calm.
+/// The bounds between shades: round numbers, each about twice the one before, or more where the range is
+/// wide.
 pub(super) struct Shades {
     pub(super) bounds: Vec<f64>,
     /// Whether there are amounts below the first of them.
@@ -32,7 +32,7 @@ impl Shades {
         Self { open: bounds.first().is_some_and(|first| least < *first), bounds }
     }
 
-    /// What each of them means.
+    /// The legend of each shade.
     pub(super) fn words(&self) -> Vec<String> {
         let mut words: Vec<String> =
             self.bounds.iter().map(|bound| format!("{}+", plain(*bound))).collect();
@@ -42,7 +42,7 @@ impl Shades {
         words
     }
 
-    /// From 0 for nothing to the number of shades for the most.
+    /// The shade of an amount, from 0 for none.
     pub(super) fn of_amount(&self, amount: f64) -> usize {
         if !is_something(amount) {
             return 0;
@@ -90,7 +90,7 @@ impl Cells {
         amounts.chunks(self.merged).map(move |some| some.iter().map(drawable).fold(0.0, f64::max))
     }
 
-    /// What is counted, and the time that is one cell where that is longer than the strip's.
+    /// The unit, and the length of a cell where cells were merged.
     pub(super) fn words(&self, strip: &Strip) -> String {
         match self.merged {
             1 => strip.unit.clone(),

@@ -1,4 +1,4 @@
-//! The words in a chart: beside what they are about where there is room, else in its legend.
+//! The labels in a chart: beside what they name where there is room, else in its legend.
 
 use super::plot::Plot;
 use super::{Band, Chart, Level, Series, Style};
@@ -74,7 +74,7 @@ impl<'c> Plot<'c> {
         }
     }
 
-    /// Whether the name of a dot that is alone found a place around it.
+    /// Places the name of a single dot beside it. Returns whether there was room.
     fn name_of_dot(&mut self, series: &Series) -> bool {
         const WIDEST: f64 = 220.0;
         let [point] = &series.points[..] else { return false };
@@ -101,14 +101,14 @@ impl<'c> Plot<'c> {
         place.is_some()
     }
 
-    /// The words of levels and bands, which come last: they have the most places to choose from.
+    /// The labels of levels and bands, which come last because they have the most places to go.
     pub(super) fn labels(&mut self) {
         let levels = self.chart.levels.iter();
         let levels: Vec<_> =
             levels.filter_map(|level| Some((level, self.height(level)?))).collect();
         let Area { left, right, .. } = self.frame.area;
         for (_, y) in &levels {
-            // Words beyond another level would be taken for that one's.
+            // A label beyond another level would be taken for the label of that one.
             self.room.take(Area { left, right, top: y - 1.0, bottom: y + 1.0 });
         }
         for (level, y) in levels {

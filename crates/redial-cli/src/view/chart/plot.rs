@@ -28,7 +28,7 @@ pub(super) struct Frame {
     x: Range,
     y: Range,
     pub(super) area: Area,
-    /// How far above the axis its low end is: a line at zero would lie under the axis.
+    /// How far above the axis the low end is drawn, because a line at zero would be hidden by the axis.
     inset: f64,
     x_ticks: Vec<Tick>,
     y_ticks: Vec<Tick>,
@@ -38,13 +38,13 @@ pub(super) struct Frame {
 
 impl Frame {
     fn new(chart: &Chart, size: Size) -> Option<Self> {
-        const CLOSEST: f64 = 36.0;
+        const DISTANCE_MIN: f64 = 36.0;
         let (x, y) = ranges(chart)?;
-        let apart = |ticks: &[Tick]| {
+        let fit = |ticks: &[Tick]| {
             let distance = |pair: &[Tick]| (pair[1].position - pair[0].position) * size.height;
-            ticks.windows(2).all(|pair| distance(pair) >= CLOSEST)
+            ticks.windows(2).all(|pair| distance(pair) >= DISTANCE_MIN)
         };
-        let y_ticks = y.ticks(apart);
+        let y_ticks = y.ticks(fit);
         let widest = y_ticks.iter().map(|tick| pixels(&tick.label)).fold(0.0, f64::max);
         let names = if size.beside { names_beside(chart, &x) } else { None };
         let right = names.map_or(MARGIN, |width| MARGIN + width + NAME_GAP);
@@ -75,10 +75,10 @@ impl Frame {
 pub(super) struct Plot<'c> {
     pub(super) chart: &'c Chart,
     pub(super) frame: Frame,
-    /// What words must keep clear of.
+    /// Where labels may be placed.
     pub(super) room: Room,
     pub(super) canvas: Canvas,
-    /// What has no words beside it.
+    /// What has no label beside it.
     pub(super) legend: Vec<(Sign, &'c str)>,
 }
 
@@ -176,13 +176,13 @@ impl<'c> Plot<'c> {
         }
     }
 
-    /// Keeps words off a line. Steps cover too much for that.
+    /// Keeps labels off a line. Steps cover too much for that.
     fn keep_clear_of(&mut self, line: &[(f64, f64)]) {
-        const APART: f64 = 6.0;
+        const STEP: f64 = 6.0;
         for pair in line.windows(2) {
             let (from, to) = (pair[0], pair[1]);
             let length = (to.0 - from.0).abs().max((to.1 - from.1).abs());
-            let count = libm::ceil(length / APART).max(1.0);
+            let count = libm::ceil(length / STEP).max(1.0);
             for step in 0..=count as usize {
                 let share = step as f64 / count;
                 let place = (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share);
@@ -196,7 +196,7 @@ impl<'c> Plot<'c> {
         for point in series.points.iter().filter(|point| point.has_interval()) {
             let Some((x, _)) = self.frame.at(point) else { continue };
             let Some(high) = self.frame.y.position(point.interval.1) else { continue };
-            // What reaches below a logarithmic axis reaches its lower end.
+            // On a logarithmic axis an interval that includes zero ends at the low end.
             let low = self.frame.y.position(point.interval.0).unwrap_or(0.0);
             let (high, low, left) = (self.frame.y(high), self.frame.y(low), x - HALF_CAP);
             let cap = 2.0 * HALF_CAP;
@@ -224,7 +224,7 @@ impl<'c> Plot<'c> {
         }
     }
 
-    /// Steps have no marks with tooltips: stretches of the chart tell the values of all series.
+    /// Tooltips with the values of all series of steps, which have no marks.
     fn tooltips(&mut self) {
         const STRETCHES: usize = 48;
         let is_steps = |series: &&Series| series.style == Style::Steps;
@@ -254,7 +254,7 @@ impl<'c> Plot<'c> {
                 right: self.frame.area.x(right),
                 ..self.frame.area
             };
-            self.canvas.under(area, &lines);
+            self.canvas.tooltip(area, &lines);
         }
     }
 }
@@ -277,13 +277,13 @@ impl Series {
     }
 }
 
-/// From one number to another in words.
+/// `3–5`, or `3` where both are the same.
 fn between(low: f64, high: f64) -> String {
     let (low, high) = (plain(low), plain(high));
     if low == high { low } else { format!("{low}–{high}") }
 }
 
-/// Straight from point to point.
+/// The outline of straight lines from point to point.
 fn joined(places: &[(f64, f64)]) -> String {
     let line = |(index, (x, y)): (usize, &(f64, f64))| {
         format!("{}{x:.1} {y:.1}", if index == 0 { "M" } else { "L" })
@@ -291,7 +291,7 @@ fn joined(places: &[(f64, f64)]) -> String {
     places.iter().enumerate().map(line).collect()
 }
 
-/// Across until the next point, and then up or down to it. One that is alone is a dash.
+/// The outline of steps. A single point is a dash.
 fn stepped(places: &[(f64, f64)]) -> String {
     if let [(x, y)] = places {
         return format!("M{:.1} {y:.1}h6", x - 3.0);
@@ -312,7 +312,7 @@ fn stepped(places: &[(f64, f64)]) -> String {
     outline
 }
 
-/// The points of a series that get a mark: all where they are few, and every so many of a long line.
+/// The points of a series that get a mark: all of a few, and some of a long line.
 fn marked(series: &Series) -> impl Iterator<Item = &Point> {
     const ALL: usize = 40;
     const SOME: usize = 12;

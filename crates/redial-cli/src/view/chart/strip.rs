@@ -119,7 +119,8 @@ impl Rows {
             let (top, bottom) = (canvas.y, canvas.y + Self::HEIGHT);
             let area = Area { left: x(first), right: x(last), top, bottom };
             let time = format!("{}: {}–{}", strip.x.label, time(first), time(last));
-            canvas.under(area, &[name.to_owned(), time, format!("at most {most} {}", strip.unit)]);
+            let most = format!("at most {most} {}", strip.unit);
+            canvas.tooltip(area, &[name.to_owned(), time, most]);
         }
     }
 

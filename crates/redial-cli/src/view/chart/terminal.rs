@@ -1,5 +1,5 @@
-//! A chart made of characters: curves of dots, and a letter on each that tells whose it is. There is
-//! no room for the bars of errors.
+//! A chart of braille characters, with letters on the curves that tell them apart. There is no room for
+//! error bars.
 
 use anstyle::{AnsiColor, Style as Ink};
 
@@ -24,7 +24,7 @@ pub(super) fn chart(chart: &Chart, width: usize) -> String {
     let Some((x, y)) = ranges(chart) else {
         return [heading(&chart.title, width), line(NOTHING, width)].concat();
     };
-    let ticks = y.ticks(are_apart);
+    let ticks = y.ticks(have_gaps);
     let gutter = ticks.iter().map(|tick| columns(&tick.label)).max().unwrap_or(0) + 1;
     let grid = Grid::new(width - gutter - 1, ROWS);
     let mut plot = Plot { chart, x, y, grid, legend: vec![] };
@@ -59,8 +59,8 @@ pub(super) fn scale(range: &Range, columns_of_axis: usize, gutter: usize, words:
     lines.iter().map(|line| styled(DIM, line.trim_end()) + "\n").collect()
 }
 
-/// Whether the numbers beside the vertical axis have lines between them.
-fn are_apart(ticks: &[Tick]) -> bool {
+/// Whether there are lines between the labels of the vertical axis.
+fn have_gaps(ticks: &[Tick]) -> bool {
     ticks.windows(2).all(|pair| row_of(pair[0].position) >= row_of(pair[1].position) + 3)
 }
 
@@ -118,17 +118,17 @@ impl Plot<'_> {
         }
     }
 
-    /// Letters along a curve, some way apart, and not all curves' at the same places.
+    /// Letters along a curve, at intervals, and in other columns for each curve.
     fn letters_of_curve(&mut self, series: &Series, look: Look, first: usize) {
-        const APART: usize = 12;
+        const INTERVAL: usize = 12;
         let mut next = None;
-        let first = first % APART;
+        let first = first % INTERVAL;
         for point in &series.points {
             let Some(position) = self.at(point) else { continue };
             let place = self.grid.cell_at(position);
             if place.0 >= next.unwrap_or(first) && self.grid.is_free(place) {
                 self.grid.put(place, look.letter(), look.ink().bold());
-                next = Some(place.0 + APART);
+                next = Some(place.0 + INTERVAL);
             }
         }
         if next.is_none() {
@@ -149,7 +149,7 @@ impl Plot<'_> {
         }
     }
 
-    /// A dashed line behind all curves, and its words where they hide nothing.
+    /// A dashed line behind all curves, with its label where that hides nothing.
     fn level(&mut self, level: &Level) {
         let Some(position) = self.y.position(level.value) else { return };
         let row = row_of(position);
@@ -171,7 +171,7 @@ impl Plot<'_> {
         }
     }
 
-    /// Where so many cells of a row are empty, as far to the right as can be.
+    /// The rightmost column from which so many cells of a row are empty.
     fn gap(&self, row: usize, length: usize) -> Option<usize> {
         let last = self.grid.columns.checked_sub(length)?;
         let empty =
@@ -221,7 +221,7 @@ impl Plot<'_> {
     }
 }
 
-/// A stretch of a line with words in it, behind it or before it, wherever they have the most room.
+/// A bracket with a label in it, after it or before it, wherever there is room.
 fn bracket(words: &str, (from, to): (usize, usize), width: usize) -> String {
     let inner = (to - from).saturating_sub(1);
     let rooms = [inner.saturating_sub(2), (width - to).saturating_sub(2), from.saturating_sub(1)];

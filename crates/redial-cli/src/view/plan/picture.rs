@@ -24,7 +24,7 @@ pub(super) struct Chart {
     pub(super) windows: Vec<Window>,
     /// The moments from which on no attempt starts.
     pub(super) limits: Vec<Limit>,
-    /// Words for what is not drawn.
+    /// Notes on what is not drawn.
     pub(super) notes: Vec<String>,
 }
 
@@ -103,7 +103,7 @@ impl Chart {
         self.windows.iter().map(|window| window.latest).max().unwrap_or(0)
     }
 
-    /// A limit off the axis is told in words.
+    /// Replaces limits off the axis by notes.
     fn leave_out_beyond(&mut self, end: u64) {
         for limit in self.limits.extract_if(.., |limit| limit.at > end) {
             self.notes.push(format!("Beyond this axis: {}.", limit.label));
@@ -111,8 +111,8 @@ impl Chart {
     }
 }
 
-/// How many delays stand before each of the attempts to draw: all of them where they are few, the
-/// first ones and some of the others up to the last where they are many.
+/// How many delays come before each of the attempts to draw: all attempts where they are few, otherwise
+/// the first ones and some of the others up to the last.
 fn starts(reachable: Option<u32>) -> Vec<u32> {
     const DRAWN: u32 = 12;
     const FIRST: u32 = DRAWN / 2;
@@ -151,8 +151,8 @@ fn notes(planned: &Planned, drawn: usize) -> Vec<String> {
 
 fn windows(planned: &Planned, starts: &[u32]) -> Vec<Window> {
     let policy = planned.plan.policy();
-    let budget = policy.wait_limit().map_or(u64::MAX, nanos);
-    let limit = policy.limit().map_or(u64::MAX, nanos).min(budget);
+    let budget = policy.get_wait_budget().map_or(u64::MAX, nanos);
+    let limit = policy.get_within().map_or(u64::MAX, nanos).min(budget);
     let samples = samples(planned, starts);
     let near = near_starts(planned, starts);
     let window = |&delays: &u32| {
@@ -186,7 +186,7 @@ fn near_starts(planned: &Planned, starts: &[u32]) -> Vec<Forecast> {
 
 /// When the attempts of the call with the seed start, from the first one on.
 fn samples(planned: &Planned, starts: &[u32]) -> Vec<u64> {
-    /// More than anybody looks for in a picture, and summed in no time.
+    /// A bound on the time that this takes.
     const SUMMED: usize = 100_000;
     let count = starts.last().map_or(0, |last| *last as usize).min(SUMMED);
     let drawn = planned.plan.rows().take(count).map_while(|row| row.sample);
@@ -200,12 +200,12 @@ fn limits(planned: &Planned) -> Vec<Limit> {
     let limit = |words: &'static str| {
         move |at: Duration| Limit { label: format!("{words} {}", human(at)), at: nanos(at) }
     };
-    let within = policy.limit().map(limit("within"));
-    let budget = policy.wait_limit().map(limit("wait budget"));
+    let within = policy.get_within().map(limit("within"));
+    let budget = policy.get_wait_budget().map(limit("wait budget"));
     within.into_iter().chain(budget).collect()
 }
 
-/// The first moment after the start at which something can happen.
+/// The first moment after the start at which an attempt can start.
 fn first_start(chart: &Chart) -> Option<u64> {
     chart
         .windows
@@ -215,8 +215,7 @@ fn first_start(chart: &Chart) -> Option<u64> {
         .min()
 }
 
-/// Where the axis ends. A limit a little after the last start is worth the room; one far out would
-/// leave none.
+/// Where the axis ends: it includes a limit that is not far after the last start.
 fn end(charts: &[Chart]) -> u64 {
     let end = charts.iter().map(Chart::end).max().unwrap_or(0);
     let limits = charts.iter().flat_map(|chart| &chart.limits).map(|limit| limit.at);
@@ -232,7 +231,7 @@ mod tests {
 
     #[test]
     fn every_window_lies_on_the_axis_in_order() {
-        let extremes = include_str!("../../../tests/it/plan/extremes.txt").lines();
+        let extremes = include_str!("extremes.txt").lines();
         for (clause, seed) in extremes.flat_map(|clause| [0, 1, 42].map(|seed| (clause, seed))) {
             let plan = Plan::new(clause::read_call(clause).policy().unwrap()).seed(seed);
             let planned =

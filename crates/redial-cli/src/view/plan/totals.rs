@@ -70,7 +70,7 @@ pub(super) fn samples_within(
     samples: impl Iterator<Item = Duration>,
 ) -> impl Iterator<Item = Duration> {
     let policy = planned.plan.policy();
-    let (within, budget) = (policy.limit(), policy.wait_limit());
+    let (within, budget) = (policy.get_within(), policy.get_wait_budget());
     samples
         .scan(Duration::ZERO, |sum, sample| {
             *sum = sum.saturating_add(sample);
@@ -80,9 +80,9 @@ pub(super) fn samples_within(
         .take_while(move |sum| budget.is_none_or(|budget| *sum <= budget))
 }
 
-/// What stands behind the sums.
+/// What the sums assume.
 pub(super) fn note(planned: &Planned) -> String {
-    match planned.plan.attempt_timeout() {
+    match planned.plan.get_timeout() {
         None => "The time that the attempts themselves take is not counted.".into(),
         Some(timeout) => format!(
             "It gives up earliest where attempts take no time, and latest where each takes all of \

@@ -1,7 +1,7 @@
 //! A plan in plain words, for a colleague who has not read the manual.
 //!
-//! The words come from the numbers of the plan, so they hold for every policy that has these
-//! numbers, however it was written.
+//! The words are derived from the numbers of the plan, and so do not depend on how the policy was
+//! written.
 
 use std::time::Duration;
 
@@ -53,7 +53,8 @@ fn counting(planned: &Planned) -> String {
 /// Whether a limit ends it; waits of no time never use up a budget.
 fn is_limited(planned: &Planned) -> bool {
     let policy = planned.plan.policy();
-    policy.limit().is_some() || (policy.wait_limit().is_some() && !Waits::new(planned).are_none())
+    policy.get_within().is_some()
+        || (policy.get_wait_budget().is_some() && !Waits::new(planned).are_none())
 }
 
 /// Whether a call that always fails goes on for good.
@@ -64,7 +65,7 @@ pub(super) fn is_endless(planned: &Planned) -> bool {
 /// The limits as they stand after "can start".
 fn limit_words(planned: &Planned) -> String {
     let policy = planned.plan.policy();
-    match (policy.limit(), policy.wait_limit()) {
+    match (policy.get_within(), policy.get_wait_budget()) {
         (Some(within), Some(budget)) => {
             let (within, budget) = (human(within), human(budget));
             format!("within {within} and before {budget} of waiting are used up")
@@ -94,7 +95,7 @@ fn sum(planned: &Planned, sums: &Sums) -> Option<String> {
     }
     let (least, mean, greatest) = (sums.waits.least?, sums.waits.mean?, sums.waits.greatest?);
     let [low, middle, high] = [least, mean, greatest].map(human);
-    // The engine counts no further.
+    // The sum has saturated.
     if mean == Duration::from_nanos(u64::MAX) {
         return Some(format!("the waits add up to {high} or more"));
     }
@@ -114,10 +115,10 @@ fn limits(planned: &Planned) -> Option<String> {
     }
     let policy = planned.plan.policy();
     let within = policy
-        .limit()
+        .get_within()
         .map(|within| format!("No attempt starts {} or more after the first one.", human(within)));
     let budget = policy
-        .wait_limit()
+        .get_wait_budget()
         .map(|budget| format!("It stops rather than wait more than {} in all.", human(budget)));
     match (within, budget) {
         (Some(within), Some(budget)) => Some(format!("{within} {budget}")),
@@ -133,7 +134,7 @@ fn ending(planned: &Planned, sums: &Sums) -> Option<String> {
         Some(latest) => format!(", so it gives up after {} at the latest", human(latest)),
         None => String::new(),
     };
-    match planned.plan.attempt_timeout().map(human) {
+    match planned.plan.get_timeout().map(human) {
         Some(timeout) if planned.reachable() == Some(0) => {
             Some(format!("The attempt may take {timeout}."))
         }
@@ -142,7 +143,7 @@ fn ending(planned: &Planned, sums: &Sums) -> Option<String> {
     }
 }
 
-/// The waits that can be reached, as far as one has to look to see how they go on.
+/// The first reachable waits, from which the rule of growth is derived.
 struct Waits {
     rows: Vec<Forecast>,
     /// Whether there are more than these.
@@ -177,7 +178,7 @@ impl Waits {
         Self { more: count > rows.len(), rows, far, settled }
     }
 
-    /// What no wait exceeds, however many there are; none where time itself is the end of it.
+    /// The greatest wait, however many there are; none where only the saturation of time bounds it.
     fn cap(&self) -> Option<Duration> {
         let saturated = self.far.greatest == Duration::from_nanos(u64::MAX);
         (self.settled && !saturated).then_some(self.far.greatest)
@@ -217,7 +218,7 @@ impl Waits {
     }
 
     fn growing(&self, growth: &Growth) -> String {
-        // Where the lower end does not grow along, the growth is that of the upper end.
+        // Where the lower ends do not grow, the growth is that of the upper ends.
         let up_to = if self.are_exact() || self.lower_ends_follow() { "" } else { "up to " };
         let step = match growth {
             Growth::Times(factor) if factor == "2" => format!("{up_to}twice as long each time"),
@@ -230,7 +231,7 @@ impl Waits {
         format!("After the first failure it waits {first}, then {step}{}", self.bounds())
     }
 
-    /// Words for what the waits never leave.
+    /// Words for the bounds of the waits.
     fn bounds(&self) -> String {
         let lowest = self.rows[0].least;
         let stays = !self.are_exact() && self.rows.iter().all(|row| row.least == lowest);
@@ -243,7 +244,7 @@ impl Waits {
         }
     }
 
-    /// The waits by themselves, where no rule is in them.
+    /// Lists the waits, where they follow no rule.
     fn listed(&self) -> String {
         const LISTED: usize = 8;
         let settles = self.settles();
@@ -273,7 +274,7 @@ impl Waits {
         }
     }
 
-    /// From which wait on they are all the same; the last one if there is none such.
+    /// The index from which on all waits are the same.
     fn settles(&self) -> usize {
         let last = &self.rows[self.rows.len() - 1];
         let same = self.rows.iter().rev().take_while(|row| same(row, last)).count();
@@ -284,7 +285,7 @@ impl Waits {
         self.rows.iter().all(|row| row.least == row.greatest)
     }
 
-    /// Whether the lower end is the same share of the upper end everywhere, and not nothing.
+    /// Whether the lower ends are above zero, and the same share of the upper ends everywhere.
     fn lower_ends_follow(&self) -> bool {
         let (least, greatest) = (self.rows[0].least, self.rows[0].greatest);
         let follows = |row: &Forecast| {
@@ -302,7 +303,7 @@ impl Waits {
         if settles < 2 || greatest.windows(2).any(|pair| pair[0] > pair[1]) {
             return None;
         }
-        // The first wait that stays may have been cut to the cap; the others follow the rule.
+        // The first of the equal waits may have been cut to the cap; those before follow the rule.
         let capped = self.settled && self.far.greatest.as_nanos() == greatest[settles];
         let ruled = &greatest[..settles + usize::from(!capped)];
         let goes_on = capped || settles + 1 == greatest.len();
@@ -313,7 +314,7 @@ impl Waits {
 /// The rule that these numbers follow.
 fn rule(waits: &[u128]) -> Option<Growth> {
     let (first, second) = (*waits.first()?, *waits.get(1)?);
-    // A factor of nearly one cannot be told from a sum.
+    // A factor close to one cannot be told from an increment.
     if first > 0 && second - first > first / 100 {
         let is_power = |pair: &[u128]| near(pair[1] * first, pair[0] * second);
         if waits.windows(2).all(is_power) {
@@ -329,12 +330,12 @@ fn rule(waits: &[u128]) -> Option<Growth> {
     (waits.len() > 3 && waits.windows(3).all(adds_up)).then_some(Growth::Sums)
 }
 
-/// Equal but for what is lost in rounding.
+/// Equal except for rounding.
 fn near(one: u128, other: u128) -> bool {
     one.abs_diff(other) <= one.max(other) / 10_000
 }
 
-/// How many times the one is the other, to two places.
+/// The ratio of two waits, to two decimals.
 fn factor(wait: u128, before: u128) -> String {
     let factor = wait as f64 / before as f64;
     let rounded = (factor * 100.0).round() / 100.0;

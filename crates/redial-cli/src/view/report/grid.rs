@@ -8,7 +8,7 @@ use super::words::{decision, happened, name, nanos, number, rate, verdict, wait}
 use crate::duration::compact;
 use crate::view::table::{Kind, Row, Table};
 
-/// More commands than these are more than anybody looks at.
+/// How many commands are listed.
 const COMMANDS_MAX: usize = 50;
 
 /// Those of many runs.
@@ -54,7 +54,7 @@ fn commands(summary: &Summary<'_>) -> Table {
     Table { rest, ..Table::of("", columns, rows.collect()) }
 }
 
-/// Some runs, each with what it is to be compared by.
+/// Some runs, with what they are ranked by.
 fn runs(caption: &str, runs: &[&Run]) -> Table {
     let columns = vec![
         numbers("took"),

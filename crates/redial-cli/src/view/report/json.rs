@@ -148,7 +148,7 @@ impl<'c> AttemptEntry<'c> {
     }
 }
 
-/// A run that is named for something.
+/// A run in a ranking.
 #[derive(Serialize)]
 struct Named<'c> {
     run: &'c str,

@@ -16,7 +16,7 @@ use crate::events::Outcome;
 use crate::text::clip;
 use crate::visible::visible;
 
-/// Every test has its command for a name; JSON has it whole.
+/// How long the name of a test case, which is the command, may be.
 const NAME_MAX: usize = 500;
 
 type Xml = Writer<Vec<u8>>;
@@ -59,7 +59,7 @@ fn push_suite(xml: &mut Xml, group: &CommandSummary<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// One run. Its name is the same from one build to the next, so that a server can tell its history.
+/// One run. Its name is the same in every build, so that a server can show its history.
 fn push_case(xml: &mut Xml, command: &str, number: usize, run: &Run) -> io::Result<()> {
     let name = match number {
         1 => command.to_owned(),
@@ -167,7 +167,7 @@ impl Failure<'_> {
     }
 }
 
-/// What leads back to the log.
+/// What identifies the run in the log.
 fn about(run: &Run) -> String {
     let mut lines = vec![format!("run {}", run.id)];
     if let Some(start) = &run.start {
@@ -204,7 +204,7 @@ fn name(group: &CommandSummary<'_>) -> String {
     attribute(group.command.map_or(UNKNOWN_COMMAND, |command| &command.typed))
 }
 
-/// A text for an attribute: one line, and not a book.
+/// A text for an attribute: one line, clipped.
 fn attribute(text: &str) -> String {
     clip(&visible(text), NAME_MAX)
 }

@@ -37,7 +37,7 @@ fn push_table(text: &mut String, table: &Table) {
     }
 }
 
-/// What the last failure had to say.
+/// The standard error of the last failure.
 fn push_tail(text: &mut String, run: &Run) {
     let failed = run.attempts.listed().iter().rev().find_map(|attempt| {
         let tail = attempt.ended.as_ref()?.stderr_tail.as_deref()?;

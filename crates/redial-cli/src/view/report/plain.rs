@@ -2,9 +2,9 @@
 
 use crate::visible::visible;
 
-/// Without colours and bells; every line by itself, with a sign for each character that would do harm. A bar
-/// of progress that was drawn over itself is a line each time.
-pub(super) fn plain(printed: &str) -> String {
+/// Without escape sequences, and with U+FFFD for every harmful character. A carriage return ends a line, so
+/// that a progress bar becomes one line for each time it was drawn.
+pub(crate) fn plain(printed: &str) -> String {
     let printed = anstream::adapter::strip_str(printed).to_string().replace("\r\n", "\n");
     let lines = printed.split(['\n', '\r']).map(|line| visible(&line.replace('\t', "    ")));
     lines.collect::<Vec<_>>().join("\n")

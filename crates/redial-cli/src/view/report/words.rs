@@ -61,7 +61,7 @@ fn rate_words(sums: &Sums) -> Option<String> {
     Some(format!("Flake rate {}: of {with_a_result} with a result, {only_retried}.", rate(sums)?))
 }
 
-/// `18.2 %`; what is not all is not said to be all, and what is something is not nothing.
+/// `18.2 %`. Rounding never gives 0 % or 100 % unless it is exactly that.
 pub(super) fn rate(sums: &Sums) -> Option<String> {
     let (flaky, all) = (u128::from(sums.flaky), u128::from(sums.finished()));
     let tenths = (flaky * 1000 + all / 2).checked_div(all)?;
@@ -107,7 +107,7 @@ pub(super) fn why(run: &Run) -> Option<String> {
     run.end.as_ref()?.reason.as_deref().map(reason)
 }
 
-/// The words of the core for its own names; other names as they are.
+/// A reason in words, where the core has words for its name.
 fn reason(name: &str) -> String {
     match Stop::ALL.into_iter().find(|stop| stop.name() == name) {
         Some(stop) => stop.to_string(),
@@ -137,6 +137,7 @@ pub(super) fn happened(attempt: &Attempt) -> String {
         (Outcome::SpawnError, ..) => "could not be started".into(),
         (Outcome::Cancelled, ..) => "cancelled".into(),
         (Outcome::Refused, ..) => "refused".into(),
+        (Outcome::Lost, ..) => "lost".into(),
         (Outcome::Failed | Outcome::Signalled, _, Some(signal)) => format!("signal {signal}"),
         (Outcome::Failed | Outcome::Signalled, Some(exit), None) => format!("exit {exit}"),
         (Outcome::Failed, None, None) => "failed".into(),
@@ -160,7 +161,7 @@ pub(super) fn decision(attempt: &Attempt) -> String {
     }
 }
 
-/// How long it waited then, and who asked for that where it was not the policy.
+/// How long it waited then, and where the delay came from if not from the policy.
 pub(super) fn wait(attempt: &Attempt) -> String {
     let Some(decided) = &attempt.decided else { return String::new() };
     let Some(delay) = decided.delay_ns else { return String::new() };

@@ -1,18 +1,18 @@
-//! Words in a picture that stay clear of each other.
+//! Placing labels in a picture without overlaps.
 
 use crate::text::pixels;
 
 /// From the top of one line of words to the top of the next.
 pub(crate) const LINE: f64 = 16.0;
 
-/// Where words begin or end.
+/// Which point of a text its place is: `text-anchor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
-    /// At this point.
+    /// Its left end.
     Start,
-    /// Around this point.
+    /// Its middle.
     Middle,
-    /// Before this point.
+    /// Its right end.
     End,
 }
 
@@ -26,7 +26,7 @@ impl Anchor {
     }
 }
 
-/// Words at a place: of their baseline.
+/// The place of a text, on its baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Place {
     pub(crate) x: f64,
@@ -60,19 +60,19 @@ impl Area {
         Self { left: x - distance, right: x + distance, top: y - distance, bottom: y + distance }
     }
 
-    /// The place on it that is so far from its left end, from 0 to 1.
+    /// The x coordinate of a position from 0 at the left to 1 at the right.
     pub(crate) fn x(&self, position: f64) -> f64 {
         self.left + position * (self.right - self.left)
     }
 
-    fn meets(&self, other: &Self) -> bool {
+    fn overlaps(&self, other: &Self) -> bool {
         self.left < other.right
             && other.left < self.right
             && self.top < other.bottom
             && other.top < self.bottom
     }
 
-    fn holds(&self, other: &Self) -> bool {
+    fn contains(&self, other: &Self) -> bool {
         self.left <= other.left
             && other.right <= self.right
             && self.top <= other.top
@@ -80,7 +80,7 @@ impl Area {
     }
 }
 
-/// What is taken of a picture already.
+/// An area, and the parts of it that are occupied.
 pub(crate) struct Room {
     whole: Area,
     taken: Vec<Area>,
@@ -95,7 +95,7 @@ impl Room {
         self.taken.push(area);
     }
 
-    /// The first of these places where the words are in nobody's way, which is taken then.
+    /// The first of these places at which the label overlaps nothing. It is occupied then.
     pub(crate) fn place(
         &mut self,
         words: &str,
@@ -103,7 +103,7 @@ impl Room {
     ) -> Option<Place> {
         let is_free = |place: &Place| {
             let area = place.of(words);
-            self.whole.holds(&area) && !self.taken.iter().any(|taken| taken.meets(&area))
+            self.whole.contains(&area) && !self.taken.iter().any(|taken| taken.overlaps(&area))
         };
         let place = places.into_iter().find(is_free)?;
         self.take(place.of(words));
@@ -111,7 +111,7 @@ impl Room {
     }
 }
 
-/// Heights as near to those that are asked for as they can be, a line apart and between two ends.
+/// Heights near the wanted ones, at least a line from each other and between `top` and `bottom`.
 pub(crate) fn spread(wanted: &[f64], top: f64, bottom: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|one, other| wanted[*one].total_cmp(&wanted[*other]));

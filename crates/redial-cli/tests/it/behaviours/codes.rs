@@ -80,6 +80,27 @@ fn a_command_that_cannot_be_started_is_126_or_127_and_not_tried_again() -> Told<
     Ok(())
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_on_open_files_is_redials_own_trouble_and_not_the_commands() -> Told<()> {
+    let stage = Stage::new();
+    let mut told = String::new();
+    for files in 4..16 {
+        let line = redial_on("-n 2 -d 1ms --guard", &["true"]);
+        let mut limited = vec!["sh".into(), "-c".into()];
+        limited.extend([format!("ulimit -n {files} && exec \"$@\""), "sh".into()]);
+        limited.extend(line);
+        let code = stage.run(&limited)?.code();
+        assert!(matches!(code, 0 | 125), "{files}: {code}; {}", stage.scene());
+        told += &stage.text("err");
+    }
+    // With as many as redial itself needs, and fewer than its guard does.
+    let expected =
+        "attempt 1/2: cannot start the command: too many open files (EMFILE); raise ulimit -n";
+    assert!(told.contains(expected), "{told}");
+    Ok(())
+}
+
 #[test]
 fn a_command_that_comes_to_be_there_is_found() -> Told<()> {
     let stage = Stage::new();

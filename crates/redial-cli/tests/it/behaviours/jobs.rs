@@ -343,8 +343,9 @@ fn a_job_from_the_background_may_read_once_it_is_in_front() -> Told<()> {
     let stage = Stage::new();
     let mut terminal = Terminal::shell(&stage)?;
     let line = quoted(&redial("-n 1", "read word; echo got $word >bell"));
-    // Reading stops the whole group, one process after the other. A shell tells a job to go on only if it knows that it
-    // has stopped; this one says so as soon as it does.
+    // Reading stops the whole group, one process after the other. A shell sends SIGCONT to a job only if it knows that it
+    // has stopped (waitpid with WUNTRACED); this one says so as soon as it does. Without that the test was red now and then:
+    // a race of the test, which typed `fg` before the shell knew, and not of redial.
     terminal.enters(&format!("set -b; {line} &"));
     terminal.sees("Stopped")?;
     terminal.enters("fg");

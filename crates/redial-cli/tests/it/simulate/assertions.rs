@@ -1,6 +1,6 @@
 //! `--assert`: what must hold, for scripts to rely on.
 
-use super::{ENDLESS, parsed, redial, refused, simulate, stderr, stdout};
+use super::{ENDLESS, json, parsed, redial, refused, simulate, stderr, stdout};
 
 /// What one call becomes under the default policy: 27 attempts, and none of them succeeds.
 const LAYERS: &str = "layers --calls 5 --trials 2";
@@ -21,6 +21,27 @@ fn what_holds_is_0_and_what_does_not_is_1() {
     check("amplification < 27x", 1, "does not hold: amplification < 27x (27x)");
     check("succeeded > 50%", 1, "does not hold: succeeded > 50% (0% [<28%])");
     check(" worst>26 ", 0, "holds: worst>26 (27x)");
+}
+
+/// A quantity has one name. An assertion has its unit in the limit, and JSON in the key.
+#[test]
+fn what_can_be_asserted_is_what_the_json_has() {
+    for line in
+        ["contention --clients 2", "outage --rate 20 --capacity 30", "wave --clients 5", "layers"]
+    {
+        let results = json(&format!("{line} --trials 1"))["results"][0].clone();
+        let keys = results.as_object().unwrap().keys().map(|key| &**key);
+        let is_measure = |key: &&str| {
+            let is_bound = key.ends_with("_low") || key.ends_with("_high");
+            !is_bound && !["policy", "clients", "trials"].contains(key)
+        };
+        let name =
+            |key| ["_ms", "_s"].iter().find_map(|unit| str::strip_suffix(key, unit)).unwrap_or(key);
+        let names: Vec<_> = keys.filter(is_measure).map(name).collect();
+        let refused = simulate(&format!("{line} --trials 1 --assert 'nothing < 3'"));
+        let known = format!("there are {}\n", names.join(", "));
+        assert!(stderr(&refused).ends_with(&known), "{}: {known}", stderr(&refused));
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ onload = () => {
   const found = [];
   const say = (...words) => found.push(words.join(" "));
   say("background", view.getComputedStyle(page.body).backgroundColor);
-  say("first colour", view.getComputedStyle(page.querySelector(".series .mark, .mean")).fill);
+  say("first colour", view.getComputedStyle(page.querySelector(".series .mark, .mean, .span.well")).fill);
   say("overflow", page.documentElement.scrollWidth - page.documentElement.clientWidth);
   say("loaded", view.performance.getEntriesByType("resource").length);
   const pictures = [...page.querySelectorAll("svg")].filter(svg => svg.getBoundingClientRect().width);
@@ -81,7 +81,7 @@ fn measured(page: &str, width: usize, scheme: &str) -> Option<String> {
 
 /// As an attribute has it.
 fn escaped(page: &str) -> String {
-    page.replace('&', "&amp;").replace('"', "&quot;")
+    page.replace('&', "&amp;").replace('"', "&#34;")
 }
 
 /// The page that this line writes.
@@ -107,10 +107,10 @@ fn contention(policies: u32) -> String {
     page(&format!("simulate contention --clients 2,5,10,20 --trials 20{policies}"))
 }
 
-const DARK: &str = "0";
-const LIGHT: &str = "1";
+pub(crate) const DARK: &str = "0";
+pub(crate) const LIGHT: &str = "1";
 
-fn check(page: &str, width: usize, scheme: &str, colours: [&str; 2], pictures: &str) {
+pub(crate) fn check(page: &str, width: usize, scheme: &str, colours: [&str; 2], pictures: &str) {
     let Some(measured) = measured(page, width, scheme) else { return };
     let [background, first] = colours.map(|colour| format!("rgb({colour})"));
     assert_eq!(

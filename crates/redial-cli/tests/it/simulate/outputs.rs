@@ -235,7 +235,7 @@ fn who_reads_one_line_and_leaves_is_no_error() {
 fn places_that_cannot_hold_it_are_refused_before_anything_runs() {
     // It would run for minutes.
     let long = "simulate contention --clients 1000 --trials 1000000";
-    refused(&format!("{long} --html nowhere/page.html"), "its folder is not there");
+    refused(&format!("{long} --html nowhere/page.html"), "its folder does not exist");
     refused(&format!("{long} --csv x --svg x"), "x can hold one of --csv, --svg and --html");
 }
 
@@ -247,7 +247,7 @@ fn how_long_attempts_may_take_is_a_part_of_the_policy() {
     let policies: Vec<_> = policies.iter().map(|result| &result["policy"]).collect();
     assert_eq!(
         policies,
-        ["attempts: 2, timeout: 1500ms", "attempts: 2, timeout: 7200s", "attempts: 2"],
+        ["attempts: 2, timeout: 1500ms", "attempts: 2, timeout: 2h", "attempts: 2"],
     );
     let text = simulate(line);
     let note = "Attempts time out after 1s, unless their policy has a timeout.";

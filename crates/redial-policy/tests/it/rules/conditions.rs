@@ -1,9 +1,9 @@
 //! The grammar of a condition.
 
 use redial_policy::{Condition, Ending, Fate, Rules, Stream};
+use redial_seeds::{Dice, Draw, each_case};
 
 use super::NOW;
-use crate::dice::{Dice, each_seed};
 
 /// Whether a condition holds of an ending after this on standard error.
 fn holds(condition: &str, ending: Ending, stderr: &str) -> bool {
@@ -127,7 +127,7 @@ fn the_matchers_of_policies_look_at_standard_error() {
     assert!(!holds("timeout", Ending::Exit(1), "timed out"));
 }
 
-const KNOWN: &str = "use exit:1,2, signal:SEGV, timeout, spawn, stdout:/…/, stderr:/…/, \
+const KNOWN: &str = "use exit:1,2, signal:SEGV, timeout, spawn, lost, stdout:/…/, stderr:/…/, \
                      output:/…/, network, server_error, rate_limit, pattern:/…/ or any";
 
 #[test]
@@ -225,10 +225,25 @@ fn what_is_too_much_is_refused() {
     reads_as(&("!".repeat(16_000) + "any"), "any");
     reads_as(&("!".repeat(16_001) + "any"), "!any");
     refused(&("any&".repeat(32) + "any"), "&", "a condition joins at most 32 with `&`");
-    for pattern in ["(a*)*b{1000}{1000}", "\\pL{900}", &"(".repeat(16_000), &"a".repeat(1025)] {
+    let (no_regex, too_large) = ("is not a regular expression", "is too large: it compiles to");
+    for (pattern, reason) in [
+        ("(a*)*b{1000}{1000}", too_large),
+        ("\\pL{900}", too_large),
+        (&"(".repeat(16_000), no_regex),
+        (&"a".repeat(1025), no_regex),
+    ] {
         let bad = format!("stderr:/{pattern}/").parse::<Condition>().expect_err("too much");
-        assert!(bad.message.contains("is not a regular expression"), "{bad}");
+        assert!(bad.message.contains(reason), "{bad}");
         assert!(bad.message.len() < 300, "{bad}");
+    }
+    refused(
+        r"stderr:/\w{0,80} refused/",
+        r"\w{0,80} refused",
+        r"stderr: `\w{0,80} refused` is too large: it compiles to more than 1024 KiB; repeat less, as with `*` for `{0,80}`, or let a class be of ASCII, as (?-u:\w) for \w",
+    );
+    // What it says to write instead is read.
+    for pattern in [r"\w* refused", r"(?-u:\w){0,80} refused"] {
+        assert!(format!("stderr:/{pattern}/").parse::<Condition>().is_ok(), "{pattern}");
     }
     let nested = format!("stderr:/{}{}/", "(".repeat(200), ")".repeat(200));
     assert!(nested.parse::<Condition>().is_err());
@@ -255,7 +270,7 @@ fn scribble(dice: &mut Dice) -> String {
 
 #[test]
 fn any_text_is_a_condition_or_is_told_why_not() {
-    each_seed(8_000, |dice| {
+    each_case(8_000, |dice| {
         let text = scribble(dice);
         match text.parse::<Condition>() {
             Ok(condition) => {
@@ -273,7 +288,7 @@ fn any_text_is_a_condition_or_is_told_why_not() {
 
 #[test]
 fn random_bytes_are_refused_quietly() {
-    each_seed(2_000, |dice| {
+    each_case(2_000, |dice| {
         let bytes: Vec<u8> = (0..dice.below(200)).map(|_| dice.below(256) as u8).collect();
         let text = String::from_utf8_lossy(&bytes);
         drop(text.parse::<Condition>());

@@ -160,11 +160,12 @@ fn only_what_is_retried_has_a_delay() {
 fn the_place_of_a_delay_is_one_pattern_with_a_group() {
     let refused = |text: &str| Rules::default().delay_from(text).expect_err(text).to_string();
     let example = r"stderr:/retry after (\d+ ?[a-z]*)/";
-    let no_group = format!("has no group that takes the delay; write ( ) around it: {example}");
+    let no_group = format!("has no capture group; write ( ) around the delay: {example}");
     assert_eq!(refused(r"stderr:/after \d+/"), format!(r"`stderr:/after \d+/` {no_group}"));
     assert_eq!(refused("stderr:/after (?:x)/"), format!("`stderr:/after (?:x)/` {no_group}"));
-    let no_place =
-        format!("is no place of a delay; use one pattern of stdout, stderr or output: {example}");
+    let no_place = format!(
+        "does not say where the delay is; use one pattern of stdout, stderr or output: {example}"
+    );
     for text in ["exit:1", "!stderr:/(x)/", "stderr:/(x)/ & any", "pattern:/(x)/", "network"] {
         assert_eq!(refused(text), format!("`{text}` {no_place}"));
     }

@@ -135,7 +135,7 @@ fn every_mistake_is_told_with_its_place() {
         &[(
             "wrong-type",
             "stderr:/x/",
-            r"from: `stderr:/x/` has no group that takes the delay; write ( ) around it: stderr:/retry after (\d+ ?[a-z]*)/",
+            r"from: `stderr:/x/` has no capture group; write ( ) around the delay: stderr:/retry after (\d+ ?[a-z]*)/",
         )],
     );
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use redial_policy::{Ending, RuleSet, Rules, Stream};
+use redial_seeds::{Draw, each_case};
 
 use super::NOW;
-use crate::dice::each_seed;
 
 use Stream::{Stderr, Stdout};
 
@@ -228,7 +228,7 @@ fn whatever_is_printed_the_pieces_do_not_matter() {
         ":",
         "x",
     ];
-    each_seed(200, |dice| {
+    each_case(200, |dice| {
         let printed: String = (0..dice.below(40)).map(|_| dice.pick(&PARTS)).collect();
         let stream = if dice.one_in(2) { Stdout } else { Stderr };
         let whole = asked_in_pieces(stream, printed.as_bytes(), usize::MAX);

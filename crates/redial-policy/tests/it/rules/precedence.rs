@@ -224,7 +224,7 @@ fn only_streams_that_a_rule_looks_at_are_watched() {
 
 #[test]
 fn streams_are_told_apart_by_what_asks_about_one_of_them() {
-    let apart = |line: &str| rules(&[line]).tell_streams_apart();
+    let apart = |line: &str| rules(&[line]).distinguish_streams();
     for either in ["--stop-on exit:1", "--stop-on output:/a/", "--retry-on !output:/a/ & exit:2"] {
         assert!(!apart(either), "{either}");
     }
@@ -234,7 +234,7 @@ fn streams_are_told_apart_by_what_asks_about_one_of_them() {
     let delayed = |text: &str| {
         let mut rules = Rules::default();
         rules.delay_from(text).expect(text);
-        rules.tell_streams_apart()
+        rules.distinguish_streams()
     };
     assert!(!delayed("output:/(1)/") && delayed("stderr:/(1)/"));
     assert!(delayed("output:retry-after"), "headers are whole on one stream");

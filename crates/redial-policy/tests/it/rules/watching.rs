@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use redial_policy::{Ending, Fate, Rules, Stream, Watch};
+use redial_seeds::{Dice, Draw, each_case};
 
 use super::NOW;
-use crate::dice::{Dice, each_seed};
 
 const KIB: usize = 1 << 10;
 
@@ -178,7 +178,7 @@ const STRAINING: &str = r"a[ab]{20}[^ab\n][ab]";
 
 #[test]
 fn a_pattern_that_no_dfa_is_fast_for_is_looked_for_at_both_ends() {
-    each_seed(3, |dice| {
+    each_case(3, |dice| {
         let bytes = unforgettable(dice, 800 * KIB);
         let seen_with = |at: Option<usize>, piece: usize| {
             let mut bytes = bytes.clone();
@@ -190,7 +190,7 @@ fn a_pattern_that_no_dfa_is_fast_for_is_looked_for_at_both_ends() {
             let mut watch = rules.watch();
             bytes.chunks(piece).for_each(|piece| watch.saw(Stream::Stdout, piece));
             let fate = rules.judge(&Ending::Exit(1), &mut watch, NOW).fate;
-            (fate, watch.strained().map(str::to_owned).collect::<Vec<_>>())
+            (fate, watch.partly_watched().map(str::to_owned).collect::<Vec<_>>())
         };
         let strained = vec![STRAINING.to_owned()];
         assert_eq!(seen_with(None, 4096), (Fate::Retry, strained.clone()));
@@ -216,7 +216,7 @@ fn what_only_looks_hard_is_looked_for_everywhere() {
         let mut watch = rules.watch();
         watch.saw(Stream::Stdout, &bytes);
         assert_eq!(rules.judge(&Ending::Exit(1), &mut watch, NOW).fate, Fate::Success, "{pattern}");
-        assert_eq!(watch.strained().count(), 0, "{pattern}");
+        assert_eq!(watch.partly_watched().count(), 0, "{pattern}");
     }
 }
 
@@ -265,7 +265,7 @@ fn the_tail_is_the_end_and_whole_characters() {
 /// Wherever its lines end, watched or not: a window that is full goes on.
 #[test]
 fn the_tail_of_any_stream_is_its_last_two_kibibytes() {
-    each_seed(60, |dice| {
+    each_case(60, |dice| {
         let line_max = [1, 30, 3000, 20_000, 200_000][dice.below(5)];
         let mut text = Vec::new();
         while text.len() < 40 * KIB {
@@ -284,7 +284,7 @@ fn the_tail_of_any_stream_is_its_last_two_kibibytes() {
 
 #[test]
 fn a_stream_in_random_pieces_is_seen_as_in_one() {
-    each_seed(30, |dice| {
+    each_case(30, |dice| {
         let alphabet: [&[u8]; 8] =
             [b"a", b"b", b"\n", b"\r\n", b"\xff", "é".as_bytes(), b"\0", b" "];
         let mut bytes = Vec::new();

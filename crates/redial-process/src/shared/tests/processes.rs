@@ -9,11 +9,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use redial_core::SplitMix64;
+use redial_seeds::{Dice, Draw};
 
 use super::super::lock::{self, Byte};
-use super::super::{Admission, Refusal, SharedBreaker, SharedBudget};
-use super::{Place, below, permitted, refused, seeded};
+use super::super::{Refusal, SharedBreaker, SharedBudget, wall_clock};
+use super::{Place, permitted, refused};
 
 /// What a process is to do, and on which file.
 const JOB: &str = "REDIAL_TEST_JOB";
@@ -28,6 +28,18 @@ fn start(job: &str, place: &Place) -> Child {
         .stdout(Stdio::piped())
         .spawn()
         .expect("this program runs")
+}
+
+/// How long a process waits for the lock of a file here: fifty on a busy machine may take longer than a
+/// second of a run.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+fn budget(file: &Path) -> Result<SharedBudget, String> {
+    SharedBudget::open_within(file, wall_clock, PATIENCE)
+}
+
+fn breaker(file: &Path) -> Result<SharedBreaker, String> {
+    SharedBreaker::open_within(file, wall_clock, PATIENCE)
 }
 
 /// The lines of a worker begin with a sign, those of the test harness do not.
@@ -68,7 +80,7 @@ fn worker() {
 
 /// Forty runs, each of which wants one retry and sometimes gives it back.
 fn spend(file: &Path) {
-    let budget = SharedBudget::open(file).expect("the file is sound");
+    let budget = budget(file).expect("the file is sound");
     let mut taken = 0;
     for run in 0..40 {
         budget.deposit().expect("the file is sound");
@@ -109,7 +121,7 @@ fn processes_that_find_no_file_make_one_together() {
 
 /// Withdraws for ever, and says so after each.
 fn withdraw(file: &Path) {
-    let budget = SharedBudget::open(file).expect("the file is sound");
+    let budget = budget(file).expect("the file is sound");
     while budget.withdraw().expect("the file is sound") {
         tell("taken");
     }
@@ -117,7 +129,7 @@ fn withdraw(file: &Path) {
 
 /// Lets four processes run until one says something, and kills each at a moment of its own. What
 /// they said.
-fn kill_in_the_middle(job: &str, place: &Place, random: &mut SplitMix64) -> Vec<String> {
+fn kill_in_the_middle(job: &str, place: &Place, dice: &mut Dice) -> Vec<String> {
     let mut processes = [(); 4].map(|()| start(job, place));
     let (say, said) = mpsc::channel();
     for process in &mut processes {
@@ -128,7 +140,7 @@ fn kill_in_the_middle(job: &str, place: &Place, random: &mut SplitMix64) -> Vec<
     drop(say);
     let first = said.recv().expect("one of them gets there");
     for process in &mut processes {
-        thread::sleep(Duration::from_micros(below(random, 3000)));
+        thread::sleep(Duration::from_micros(dice.below(3000)));
         kill(process);
     }
     iter::once(first).chain(said).collect()
@@ -137,10 +149,10 @@ fn kill_in_the_middle(job: &str, place: &Place, random: &mut SplitMix64) -> Vec<
 #[test]
 fn a_budget_survives_hundreds_of_kills() {
     let place = Place::holding(r#"{"redial":"budget","capacity":1000000,"floor_per_second":0}"#);
-    let mut random = seeded();
+    let mut dice = redial_seeds::random(redial_seeds::asked().unwrap_or(0));
     let (mut told, mut kills) = (0, 0);
     for _ in 0..75 {
-        told += kill_in_the_middle("withdraw", &place, &mut random).len();
+        told += kill_in_the_middle("withdraw", &place, &mut dice).len();
         kills += 4;
         // Each that was killed may have taken one that it did not live to tell.
         let taken = 1e6 - place.number("tokens");
@@ -150,24 +162,22 @@ fn a_budget_survives_hundreds_of_kills() {
         );
         assert_eq!(place.text().len(), 512);
     }
-    let budget = SharedBudget::open(&place.path()).expect("the file is sound");
+    let budget = budget(&place.path()).expect("the file is sound");
     assert!(budget.withdraw().expect("the file is sound"));
 }
 
 /// Makes attempts for ever, of which every third fails.
 fn call(file: &Path) {
-    let breaker = SharedBreaker::open(file).expect("the file is sound");
+    let breaker = breaker(file).expect("the file is sound");
     tell("calling");
     for attempt in u64::from(std::process::id()).. {
         match breaker.admit().expect("the file is sound") {
-            Admission::Refused(_) => thread::sleep(Duration::from_micros(100)),
-            Admission::Permit(permit) if attempt % 3 == 0 => {
+            Err(_) => thread::sleep(Duration::from_micros(100)),
+            Ok(permit) if attempt % 3 == 0 => {
                 permit.failed().expect("it is sound");
             }
-            Admission::Permit(permit) if attempt % 3 == 1 => {
-                permit.succeeded().expect("it is sound")
-            }
-            Admission::Permit(permit) => drop(permit),
+            Ok(permit) if attempt % 3 == 1 => permit.succeeded().expect("it is sound"),
+            Ok(permit) => drop(permit),
         }
     }
 }
@@ -176,11 +186,11 @@ fn call(file: &Path) {
 fn a_breaker_survives_hundreds_of_kills() {
     let place =
         Place::holding(r#"{"redial":"breaker","failures":2,"recovery_seconds":0.0001,"probes":2}"#);
-    let mut random = seeded();
-    let breaker = SharedBreaker::open(&place.path()).expect("the file is sound");
+    let mut dice = redial_seeds::random(redial_seeds::asked().unwrap_or(0));
+    let breaker = breaker(&place.path()).expect("the file is sound");
     let mut periods = HashSet::new();
     for _ in 0..75 {
-        kill_in_the_middle("call", &place, &mut random);
+        kill_in_the_middle("call", &place, &mut dice);
         thread::sleep(Duration::from_millis(1));
         // Nobody is left who could hold a place.
         permitted(&breaker).succeeded().expect("the file is sound");
@@ -195,7 +205,7 @@ const HALF_OPEN: &str = r#"{"redial":"breaker","probes":2,"state":"half-open"}"#
 
 /// A probe whose command is `cat`.
 fn probe(file: &Path) {
-    let _permit = permitted(&SharedBreaker::open(file).expect("the file is sound"));
+    let _permit = permitted(&breaker(file).expect("the file is sound"));
     let mut command = Command::new("cat").spawn().expect("cat runs");
     tell("probing");
     command.wait().expect("it ends");
@@ -204,7 +214,7 @@ fn probe(file: &Path) {
 #[test]
 fn a_killed_probe_frees_its_place_at_once_though_its_command_lives_on() {
     let place = Place::holding(HALF_OPEN.replace('2', "1"));
-    let breaker = SharedBreaker::open(&place.path()).expect("the file is sound");
+    let breaker = breaker(&place.path()).expect("the file is sound");
     let mut process = start("probe", &place);
     let mut output = heard(process.stdout.take().expect("it is piped"));
     assert_eq!(output.next().as_deref(), Some("probing"));
@@ -221,10 +231,10 @@ fn a_killed_probe_frees_its_place_at_once_though_its_command_lives_on() {
 
 /// Twenty times a probe, if there is room: from when to when it ran.
 fn probe_a_while(file: &Path) {
-    let breaker = SharedBreaker::open(file).expect("the file is sound");
+    let breaker = breaker(file).expect("the file is sound");
     let now = || SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").as_nanos();
     for _ in 0..20 {
-        if let Admission::Permit(probe) = breaker.admit().expect("the file is sound") {
+        if let Ok(probe) = breaker.admit().expect("the file is sound") {
             let from = now();
             thread::sleep(Duration::from_millis(1));
             tell(&format!("{from} {}", now()));
@@ -257,7 +267,7 @@ fn never_more_probes_run_than_it_is_set_to() {
 #[test]
 fn a_file_that_is_replaced_while_somebody_waits_for_it_is_let_go() {
     let (place, other) = (Place::new(), Place::holding(r#"{"redial":"budget","capacity":7}"#));
-    let budget = SharedBudget::open(&place.path()).expect("it is made");
+    let budget = budget(&place.path()).expect("it is made");
     let busy = std::fs::File::options().write(true).open(place.path()).expect("it is there");
     assert!(lock::try_lock(&busy, Byte::CHANGE).expect("it can be locked"));
     thread::scope(|scope| {

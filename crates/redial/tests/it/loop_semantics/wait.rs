@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use redial::testing::ManualClock;
 use redial::{Backoff, blocking, retry};
+use redial_seeds::each_case;
 
-use crate::dice::each_seed;
+use crate::dice::Calls;
 use crate::scenario::check;
 
 /// Two calls that fail without a delay take turns: each yields after each failure.
@@ -93,7 +94,7 @@ fn tolerated(start: Duration, delay: Duration, tolerance: Duration, within: Dura
 
 #[test]
 fn a_tolerated_wake_up_falls_on_the_grid_and_misses_no_deadline() {
-    each_seed(300, |dice| {
+    each_case(300, |dice| {
         let (delay, tolerance) = (dice.usual(), dice.usual());
         let (start, within) = (dice.usual(), dice.extreme());
         let slept = if delay.is_zero() || delay >= within {

@@ -1,0 +1,540 @@
+//! Runs an engine to its end, and tells of it: what `redial map` and `redial flow run` share.
+
+mod board;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use redial_core::Time;
+use redial_flow::engine::{Engine, Finished, Observer, View, Written};
+use redial_flow::flow::Place;
+use redial_flow::machine::TaskId;
+use redial_flow::record::{Event, Outcome, Record};
+use redial_flow::store::StoreError;
+use redial_policy::{Diagnostic, Stream};
+use redial_process::{Store, signals};
+
+use self::board::Board;
+use crate::args::{Progress, TellingFlags};
+use crate::console::narrator::Level;
+use crate::duration::compact;
+use crate::exit_code;
+use crate::output::{Failure, count};
+use crate::verb::run::die;
+use crate::visible::visible;
+
+/// What is told of a run, and where what its commands write goes.
+pub(crate) struct Telling {
+    pub(crate) words: Words,
+    pub(crate) level: Level,
+    pub(crate) progress: Progress,
+    /// Whether the output of what succeeded is printed.
+    pub(crate) prints_output: bool,
+    pub(crate) keeps_order: bool,
+    pub(crate) output_dir: Option<PathBuf>,
+    /// Where records are written as well.
+    pub(crate) events: Option<PathBuf>,
+    pub(crate) outputs: Outputs,
+}
+
+/// How the outputs of a flow are printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outputs {
+    Text,
+    Json,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Words {
+    /// The items of `redial map`.
+    Items,
+    /// The tasks of a flow.
+    Tasks,
+}
+
+impl Words {
+    fn of(self, number: u64) -> String {
+        let what = match self {
+            Self::Items => "item",
+            Self::Tasks => "task",
+        };
+        count(usize::try_from(number).unwrap_or(usize::MAX), what)
+    }
+}
+
+impl From<&TellingFlags> for Level {
+    fn from(flags: &TellingFlags) -> Self {
+        match (flags.quiet, flags.verbose) {
+            (true, _) => Self::Quiet,
+            (false, true) => Self::Verbose,
+            (false, false) => Self::Normal,
+        }
+    }
+}
+
+/// An error of the store. A run that another process holds has an exit code of its own.
+pub(crate) fn store_failure(error: &StoreError) -> Failure {
+    match error {
+        StoreError::Held { .. } => {
+            crate::output::print_error(&error.to_string());
+            Failure::Reported(exit_code::HELD)
+        }
+        error => Failure::Message(error.to_string()),
+    }
+}
+
+/// Runs an engine to its end; gives the exit code.
+pub(crate) fn conduct(
+    mut engine: Engine,
+    mut teller: Teller,
+    at_end: impl FnOnce() -> Result<(), Failure>,
+) -> Result<u8, Failure> {
+    let finished = engine.run(&mut teller);
+    if let Ok(Finished::Deadline) = finished {
+        teller.line("the time of the flow is over (within)");
+    }
+    teller.finish(&engine, matches!(finished, Ok(Finished::Over)));
+    let failed = engine.has_failed();
+    if let Some(run) = engine.kept_as() {
+        match finished {
+            Ok(Finished::Over) if failed => teller.line(&format!(
+                "redial flow dead show {run} shows what gave up, redial flow dead retry {run} tries it again"
+            )),
+            Ok(Finished::Interrupted(_)) => {
+                teller.line(&format!("interrupted; redial flow resume {run} goes on"));
+            }
+            _ => {}
+        }
+    }
+    let outputs = match (&finished, failed) {
+        (Ok(Finished::Over), false) => engine.flow_outputs(),
+        _ => Ok(Vec::new()),
+    };
+    signals::release();
+    drop(engine);
+    at_end()?;
+    match finished {
+        Err(error) => Err(Failure::Message(error.to_string())),
+        Ok(Finished::Interrupted(signal)) => Ok(die(signal)),
+        Ok(Finished::Deadline) => Ok(exit_code::DEADLINE),
+        Ok(Finished::Over) if failed => Ok(exit_code::FAILURE),
+        Ok(Finished::Over) => {
+            let outputs = outputs.map_err(Failure::Message)?;
+            teller.print_outputs(&outputs).map(|()| 0)
+        }
+    }
+}
+
+/// Tells of a run while it goes on.
+pub(crate) struct Teller {
+    telling: Telling,
+    board: Board,
+    started: Instant,
+    at_once: u64,
+    flaky: u64,
+    recovered: u64,
+    passed_over: u64,
+    dead: u64,
+    skipped: u64,
+    /// Why attempts have failed, and how often.
+    reasons: HashMap<String, u64>,
+    /// Of tasks that have failed, how the last attempt ended.
+    last: HashMap<TaskId, String>,
+    /// The outputs of items that are over before an earlier one.
+    held: BTreeMap<u32, [Store; 2]>,
+    /// The item whose output is printed next.
+    next: u32,
+    is_stdout_closed: bool,
+    events: Option<Box<dyn Write>>,
+}
+
+impl Teller {
+    pub(crate) fn new(telling: Telling) -> Result<Self, Failure> {
+        if let Some(directory) = &telling.output_dir {
+            std::fs::create_dir_all(directory).map_err(|error| {
+                format!("--output-dir: cannot make {}: {error}", directory.display())
+            })?;
+        }
+        let events: Option<Box<dyn Write>> = match &telling.events {
+            None => None,
+            Some(path) if path.as_os_str() == "-" => Some(Box::new(std::io::stdout())),
+            Some(path) => {
+                let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+                let file = file.map_err(|error| {
+                    format!("--events: cannot open {}: {error}", path.display())
+                })?;
+                Some(Box::new(file))
+            }
+        };
+        let is_watched = telling.level > Level::Quiet
+            && match telling.progress {
+                Progress::Always => true,
+                Progress::Never => false,
+                Progress::Auto => board::is_terminal(),
+            };
+        Ok(Self {
+            telling,
+            board: Board::new(is_watched),
+            started: Instant::now(),
+            at_once: 0,
+            flaky: 0,
+            recovered: 0,
+            passed_over: 0,
+            dead: 0,
+            skipped: 0,
+            reasons: HashMap::new(),
+            last: HashMap::new(),
+            held: BTreeMap::new(),
+            next: 0,
+            is_stdout_closed: false,
+            events,
+        })
+    }
+
+    /// Prints the warnings of `redial check`.
+    pub(crate) fn findings(&mut self, found: &[Diagnostic]) {
+        for Diagnostic { kind, message, .. } in found {
+            self.line(&format!("warning[{}]: {}", kind.name(), visible(message)));
+        }
+    }
+
+    /// A run goes on.
+    pub(crate) fn goes_on(&mut self, known: u64, dead: u64, succeeded: u64) {
+        let words = self.telling.words;
+        self.line(&format!(
+            "the run goes on: {} so far, {succeeded} succeeded, {dead} to try again",
+            words.of(known)
+        ));
+    }
+
+    pub(crate) fn line(&mut self, text: &str) {
+        if self.telling.level > Level::Quiet {
+            self.board.print(&format!("redial: {text}\n"));
+        }
+    }
+
+    /// Prints what the flow has come to.
+    pub(crate) fn print_outputs(
+        &mut self,
+        outputs: &[(String, redial_flow::Value)],
+    ) -> Result<(), Failure> {
+        if self.telling.outputs == Outputs::Json {
+            let json = |value: &redial_flow::Value| match value {
+                redial_flow::Value::Json(json) => json.clone(),
+                redial_flow::Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into(),
+            };
+            let all = outputs.iter().map(|(name, value)| (name.clone(), json(value)));
+            let all: serde_json::Map<_, _> = all.collect();
+            return crate::output::print(&format!("{}\n", serde_json::Value::Object(all)));
+        }
+        let mut stdout = std::io::stdout().lock();
+        for (name, value) in outputs {
+            let write = |stdout: &mut dyn Write| {
+                if outputs.len() > 1 {
+                    write!(stdout, "{name}: ")?;
+                }
+                stdout.write_all(&value.bytes())?;
+                stdout.write_all(b"\n")
+            };
+            write(&mut stdout).map_err(Failure::from)?;
+        }
+        stdout.flush().map_err(Failure::from)
+    }
+
+    /// What a task is called.
+    fn name(&self, run: &View<'_>, task: TaskId) -> String {
+        self.name_with(run, task, run.key(task))
+    }
+
+    fn name_with(&self, run: &View<'_>, task: TaskId, key: Option<&str>) -> String {
+        let step = &run.prepared.flow.steps[task.step as usize].name;
+        match (key, self.telling.words) {
+            (Some(key), Words::Items) => visible(key),
+            (Some(key), Words::Tasks) => visible(&format!("{step} {key}")),
+            (None, _) => visible(step),
+        }
+    }
+
+    /// Passes on what a task wrote.
+    fn pass_on(
+        &mut self,
+        run: &View<'_>,
+        task: TaskId,
+        stdout: &Written,
+        stderr: &Written,
+        prints_stdout: bool,
+    ) {
+        if let (Some(directory), Some(item)) = (self.telling.output_dir.clone(), task.item) {
+            let number = u64::from(item) + 1;
+            for (ending, written) in [("out", stdout), ("err", stderr)] {
+                let path = directory.join(format!("{number}.{ending}"));
+                let copied =
+                    std::fs::File::create(&path).and_then(|mut file| written.copy_to(&mut file));
+                if let Err(error) = copied {
+                    self.line(&format!("warning: cannot write {}: {error}", path.display()));
+                }
+            }
+            return;
+        }
+        if self.telling.keeps_order
+            && let Some(item) = task.item
+        {
+            self.print_held(run, item);
+            if item != self.next {
+                let stores = self.held.entry(item).or_default();
+                for (written, store) in [stdout, stderr].into_iter().zip(stores) {
+                    let _ = written.copy_to(&mut board::Into(store));
+                }
+                return;
+            }
+        }
+        if stdout.length() == 0 && stderr.length() == 0 {
+            return;
+        }
+        self.board.clear();
+        if prints_stdout && self.telling.words == Words::Tasks {
+            // Standard output is for the outputs of the flow.
+            let _ = stdout.copy_to(&mut std::io::stderr().lock());
+            self.board.printed(Stream::Stderr, stdout.last());
+        } else if prints_stdout && !self.is_stdout_closed {
+            let mut output = std::io::stdout().lock();
+            let written = stdout.copy_to(&mut output).and_then(|()| output.flush());
+            self.is_stdout_closed = written.is_err();
+            self.board.printed(Stream::Stdout, stdout.last());
+        }
+        let _ = stderr.copy_to(&mut std::io::stderr().lock());
+        self.board.printed(Stream::Stderr, stderr.last());
+    }
+
+    /// Prints what was held back of the items up to this one, as far as all before them are over.
+    fn print_held(&mut self, run: &View<'_>, end: u32) {
+        let map = |place: &Place| matches!(place, Place::Map { .. });
+        let Some(map) = run.prepared.flow.steps.iter().position(|step| map(&step.place)) else {
+            return;
+        };
+        let is_over =
+            |item| run.machine.item(map as u32, item).is_some_and(|state| state.is_finished());
+        while self.next < end && is_over(self.next) {
+            if let Some(stores) = self.held.remove(&self.next) {
+                self.print_stores(&stores);
+            }
+            self.next += 1;
+        }
+    }
+
+    /// How many tasks are over, and no dead letters.
+    fn done(&self) -> u64 {
+        self.at_once + self.flaky + self.recovered + self.passed_over + self.skipped
+    }
+
+    fn print_stores(&mut self, [stdout, stderr]: &[Store; 2]) {
+        self.board.clear();
+        for (store, stream) in [(stdout, Stream::Stdout), (stderr, Stream::Stderr)] {
+            let last = board::copy(store, stream);
+            self.board.printed(stream, last);
+        }
+    }
+
+    /// The one summary at the end.
+    fn finish(&mut self, engine: &Engine, is_over: bool) {
+        self.board.finish();
+        for stores in std::mem::take(&mut self.held).into_values() {
+            self.print_stores(&stores);
+        }
+        let vanished = engine.vanished();
+        if vanished > 0 {
+            let words = self.telling.words.of(vanished);
+            let are = if vanished == 1 { "is" } else { "are" };
+            self.line(&format!(
+                "{words} of the run {are} not in the source any more: nothing was run for what vanished"
+            ));
+        }
+        let all = self.done() + self.dead;
+        let mut parts = Vec::new();
+        for (number, what) in [
+            (self.at_once, "at once"),
+            (self.flaky, "flaky"),
+            (self.recovered, "recovered"),
+            (self.passed_over, "failed and passed over"),
+            (self.skipped, "skipped"),
+            (self.dead, "dead"),
+        ] {
+            if number > 0 || what == "at once" {
+                parts.push(format!("{number} {what}"));
+            }
+        }
+        let elapsed = compact(self.started.elapsed());
+        let mut text = match all {
+            0 if is_over => format!("there was nothing to do; {elapsed}"),
+            all => format!("{}: {}; {elapsed}", self.telling.words.of(all), parts.join(", ")),
+        };
+        let mut reasons: Vec<_> = self.reasons.iter().collect();
+        reasons.sort_by(|(a, m), (b, n)| n.cmp(m).then(a.cmp(b)));
+        if !reasons.is_empty() {
+            let shown = reasons.iter().take(3);
+            let shown: Vec<_> =
+                shown.map(|(reason, times)| format!("{} ({times}×)", visible(reason))).collect();
+            text += &format!("; failed: {}", shown.join(", "));
+        }
+        self.line(&text);
+    }
+}
+
+/// How an attempt ended, in words.
+fn ending(record: &Record) -> String {
+    let base = match (record.outcome, record.exit, &record.signal) {
+        (Some(Outcome::Timeout), ..) => "timeout".to_owned(),
+        (Some(Outcome::Lost), ..) if record.message.is_some() => "lost".to_owned(),
+        (Some(Outcome::Lost), ..) => "lost when redial was killed".to_owned(),
+        (Some(Outcome::SpawnError), ..) => "cannot be started".to_owned(),
+        (_, Some(code), _) => format!("exit {code}"),
+        (_, _, Some(signal)) => format!("signal {signal}"),
+        _ => "failed".to_owned(),
+    };
+    match &record.message {
+        Some(message) => format!("{base}: {message}"),
+        None => base,
+    }
+}
+
+impl Observer for Teller {
+    fn recorded(&mut self, run: &View<'_>, record: &Record) {
+        if let Some(events) = &mut self.events
+            && let Ok(mut line) = serde_json::to_vec(record)
+        {
+            line.push(b'\n');
+            if events.write_all(&line).and_then(|()| events.flush()).is_err() {
+                self.events = None;
+                self.line("warning: --events: cannot be written any more");
+            }
+        }
+        let Some(task) = run.machine.task(record) else { return };
+        match record.event {
+            Event::AttemptEnd if record.outcome == Some(Outcome::Succeeded) => {
+                match record.attempt {
+                    _ if run.is_substitute(task) => self.recovered += 1,
+                    Some(1) => self.at_once += 1,
+                    _ => self.flaky += 1,
+                }
+                self.last.remove(&task);
+                self.release(run, task);
+            }
+            Event::AttemptEnd if record.outcome != Some(Outcome::Cancelled) => {
+                let how = ending(record);
+                *self.reasons.entry(how.clone()).or_default() += 1;
+                self.last.insert(task, how);
+            }
+            Event::Decision => {
+                if self.telling.level == Level::Verbose
+                    && let Some(delay) = record.delay_ns.filter(|_| record.due_ns.is_some())
+                {
+                    let name = self.name(run, task);
+                    let how = self.last.get(&task).cloned().unwrap_or_default();
+                    let delay = compact(Duration::from_nanos(delay));
+                    let attempt = record.attempt.unwrap_or(0);
+                    self.line(&format!(
+                        "{name}: attempt {attempt}: {}; retrying in {delay}",
+                        visible(&how)
+                    ));
+                }
+            }
+            Event::Dead => {
+                self.dead += 1;
+                let name = self.name_with(run, task, record.key.as_deref().or(run.key(task)));
+                let how = self.last.remove(&task);
+                let why = match (&record.message, how, &record.reason) {
+                    (Some(message), ..) => message.to_string(),
+                    (None, Some(how), _) => how,
+                    (None, None, Some(reason)) => reason.to_string(),
+                    (None, None, None) => "failed".to_owned(),
+                };
+                let attempts = record.attempt.unwrap_or(0);
+                let after = match attempts {
+                    0 => "not started".to_owned(),
+                    attempts => format!("dead after {}", count(attempts as usize, "attempt")),
+                };
+                if attempts == 0 {
+                    *self
+                        .reasons
+                        .entry(record.reason.as_deref().unwrap_or("failed").into())
+                        .or_default() += 1;
+                }
+                self.line(&format!("{name}: {after}: {}", visible(&why)));
+                self.release(run, task);
+            }
+            Event::StepEnd => {
+                match record.outcome {
+                    Some(Outcome::Skipped) if run.is_substitute(task) => {}
+                    Some(Outcome::Failed) if run.has_substitute(task) => {}
+                    Some(Outcome::Skipped) => self.skipped += 1,
+                    Some(Outcome::Recovered) => self.recovered += 1,
+                    // `on_failure: continue`: a dead letter has a record of its own.
+                    Some(Outcome::Failed) => self.passed_over += 1,
+                    _ => self.dead += 1,
+                }
+                self.last.remove(&task);
+                self.release(run, task);
+            }
+            _ => {}
+        }
+    }
+
+    fn attempt_ended(
+        &mut self,
+        run: &View<'_>,
+        task: TaskId,
+        record: &Record,
+        stdout: &mut Written,
+        stderr: &mut Written,
+    ) {
+        let succeeded = record.outcome == Some(Outcome::Succeeded);
+        let is_shown = match succeeded {
+            true => self.telling.prints_output,
+            // With --quiet, what the steps of a flow write is in its journal.
+            false if self.telling.level == Level::Quiet && self.telling.words == Words::Tasks => {
+                false
+            }
+            false => self.telling.level == Level::Verbose || run.machine.gives_up(task, run.now),
+        };
+        if is_shown {
+            let prints_stdout = self.telling.prints_output || !succeeded;
+            self.pass_on(run, task, stdout, stderr, prints_stdout);
+        }
+    }
+
+    fn tick(&mut self, run: &View<'_>) -> Option<Time> {
+        if !self.board.is_due() {
+            return self.board.next(run.now);
+        }
+        let lines = board::lines(self, run, self.done());
+        self.board.draw(&lines);
+        self.board.next(run.now)
+    }
+
+    fn interrupted(&mut self, run: &View<'_>, drain: Duration) {
+        let running = run.running().count();
+        if running > 0 && !drain.is_zero() {
+            self.line(&format!(
+                "nothing new starts; {} may go on for {}, a second signal ends them at once",
+                count(running, "attempt"),
+                compact(drain)
+            ));
+        }
+    }
+
+    fn warned(&mut self, warning: &str) {
+        self.line(&format!("warning: {}", visible(warning)));
+    }
+}
+
+impl Teller {
+    /// An item is over: what was held back until then may be printed now.
+    fn release(&mut self, run: &View<'_>, task: TaskId) {
+        if self.telling.keeps_order && task.item.is_some() {
+            self.print_held(run, u32::MAX);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The lines at the bottom of a terminal: how far a run has come, what runs, and what waits.
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use redial_core::Time;
+use redial_flow::engine::View;
+use redial_flow::flow::Place;
+use redial_policy::Stream;
+use redial_process::Store;
+
+use super::Teller;
+use crate::duration::compact;
+use crate::output::real_width;
+use crate::text::{clip, columns};
+
+/// How often it is drawn.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// How many attempts and waits are shown.
+const RUNNING_MAX: usize = 8;
+const WAITING_MAX: usize = 3;
+const BAR: usize = 20;
+
+/// Cursor up, and ED: erase to the end of the screen.
+const ERASE: &str = "\x1b[J";
+
+pub(super) fn is_terminal() -> bool {
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
+    rustix::termios::isatty(rustix::stdio::stderr()) && !dumb
+}
+
+/// Lines that are drawn over.
+pub(super) struct Board {
+    is_watched: bool,
+    drawn: usize,
+    drawn_at: Option<Instant>,
+    /// What was printed last to the terminal did not end its line.
+    is_inside_line: bool,
+}
+
+impl Board {
+    pub(super) fn new(is_watched: bool) -> Self {
+        Self { is_watched, drawn: 0, drawn_at: None, is_inside_line: false }
+    }
+
+    /// A command's output was printed, and ended so.
+    pub(super) fn printed(&mut self, stream: Stream, last: Option<u8>) {
+        let is_shown = match stream {
+            Stream::Stdout => rustix::termios::isatty(rustix::stdio::stdout()),
+            Stream::Stderr => true,
+        };
+        if let Some(last) = last.filter(|_| self.is_watched && is_shown) {
+            self.is_inside_line = last != b'\n';
+        }
+    }
+
+    /// What is ours begins on a line of its own, also where a command's last line has no newline.
+    fn end_line(&mut self) -> &'static str {
+        if std::mem::take(&mut self.is_inside_line) { "\n" } else { "" }
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        self.is_watched && self.drawn_at.is_none_or(|at| at.elapsed() >= INTERVAL)
+    }
+
+    /// When it is to be drawn again.
+    pub(super) fn next(&self, now: Time) -> Option<Time> {
+        self.is_watched.then(|| now.after(INTERVAL))
+    }
+
+    /// Takes the lines away, because something else is printed.
+    pub(super) fn clear(&mut self) {
+        if self.drawn > 0 {
+            let up = self.drawn;
+            write(&format!("\r\x1b[{up}A{ERASE}"));
+            self.drawn = 0;
+        }
+        self.drawn_at = None;
+    }
+
+    /// Prints what stays.
+    pub(super) fn print(&mut self, text: &str) {
+        self.clear();
+        let newline = self.end_line();
+        write(&format!("{newline}{text}"));
+    }
+
+    pub(super) fn draw(&mut self, lines: &[String]) {
+        let width = real_width();
+        let up = match self.drawn {
+            0 => "\r".to_owned(),
+            drawn => format!("\r\x1b[{drawn}A"),
+        };
+        let mut text = format!("{}{up}{ERASE}", self.end_line());
+        for line in lines {
+            // One column is left free: terminals differ in what they do at their edge.
+            text += &clip(line, width.saturating_sub(1));
+            text.push('\n');
+        }
+        write(&text);
+        (self.drawn, self.drawn_at) = (lines.len(), Some(Instant::now()));
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.clear();
+        self.is_watched = false;
+    }
+}
+
+fn write(text: &str) {
+    // Nobody may be there any more to read it.
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// What is to be seen of a run now.
+pub(super) fn lines(teller: &Teller, run: &View<'_>, done: u64) -> Vec<String> {
+    let mut running: Vec<_> = run.running().collect();
+    running.sort_by_key(|(_, at)| *at);
+    let waits = run.machine.waits(WAITING_MAX);
+    let (mut known, mut is_open) = (0, false);
+    for (step, id) in run.prepared.flow.steps.iter().zip(0..) {
+        if let Place::Map { .. } = step.place {
+            let (items, open) = run.items(id);
+            known += items;
+            is_open |= open;
+        }
+    }
+    let finished = done + teller.dead;
+    let elapsed = teller.started.elapsed();
+    let rate = finished as f64 / elapsed.as_secs_f64().max(0.001);
+    let mut head = format!("{done} done, {} running", running.len());
+    for (number, what) in
+        [(run.machine.waiting_for_delay() as u64, "waiting"), (teller.dead, "dead")]
+    {
+        if number > 0 {
+            head += &format!(", {number} {what}");
+        }
+    }
+    if known > 0 && !is_open {
+        let share = (finished as f64 / known as f64).min(1.0);
+        let full = (share * BAR as f64).round() as usize;
+        let bar = format!("▕{}{}▏", "█".repeat(full), "░".repeat(BAR - full));
+        head = format!("{bar} {finished}/{known}  {head}");
+        if finished > 0 && finished < known {
+            let left = (known - finished) as f64 / rate;
+            head += &format!(", {} left", compact(Duration::from_secs(left.ceil() as u64)));
+        }
+    }
+    if finished > 1 {
+        head += &format!(", {rate:.0}/s");
+    }
+    head += &format!(", {}", compact(Duration::from_secs(elapsed.as_secs())));
+    let mut lines = vec![head];
+    let room = real_width().saturating_sub(14).max(1);
+    for (task, at) in running.iter().take(RUNNING_MAX) {
+        let name = clip(&teller.name(run, *task), room);
+        let pad = " ".repeat(room.min(40).saturating_sub(columns(&name)));
+        lines.push(format!("  ▸ {name}{pad} {}", tenths(run.now.since(*at))));
+    }
+    if running.len() > RUNNING_MAX {
+        lines.push(format!("    and {} more", running.len() - RUNNING_MAX));
+    }
+    for (task, due) in waits {
+        let name = clip(&teller.name(run, task), room);
+        let pad = " ".repeat(room.min(40).saturating_sub(columns(&name)));
+        let attempt = run.machine.attempts(task) + 1;
+        lines.push(format!("  · {name}{pad} attempt {attempt} in {}", tenths(due.since(run.now))));
+    }
+    lines
+}
+
+/// In tenths of a second: finer digits would flicker.
+fn tenths(duration: Duration) -> String {
+    compact(Duration::from_millis(duration.as_millis() as u64 / 100 * 100))
+}
+
+/// A store that can be written to.
+pub(super) struct Into<'s>(pub(super) &'s mut Store);
+
+impl Write for Into<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.append(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Prints what was stored; gives its last byte.
+pub(super) fn copy(store: &Store, stream: Stream) -> Option<u8> {
+    let mut buffer = [0; 16 << 10];
+    let mut at = 0;
+    let mut last = None;
+    while let Ok(read @ 1..) = store.read_at(at, &mut buffer) {
+        let bytes = &buffer[..read];
+        last = bytes.last().copied();
+        let _ = match stream {
+            Stream::Stdout => io::stdout().lock().write_all(bytes),
+            Stream::Stderr => io::stderr().lock().write_all(bytes),
+        };
+        at += read as u64;
+    }
+    if stream == Stream::Stdout {
+        let _ = io::stdout().lock().flush();
+    }
+    last
+}

@@ -1,0 +1,140 @@
+//! `redial flow dead retry` and `drop`: what becomes of dead letters.
+
+use redial_flow::definition::Definition;
+use redial_flow::engine::Engine;
+use redial_flow::flow::Place;
+use redial_flow::journal::Sync;
+use redial_flow::machine::{End, TaskId};
+use redial_flow::store::Store;
+
+use super::dead::{chosen_tasks, run_and_keys};
+use super::history;
+use super::run::{engine_options, failure, finish, teller};
+use crate::args::{DeadDrop, DeadRetry};
+use crate::output::{Failure, count, print_note};
+use crate::verb::conduct::store_failure;
+use crate::verb::map::{options, rate};
+
+pub(crate) fn retry(arguments: &DeadRetry) -> Result<u8, Failure> {
+    let store = Store::at(&arguments.engine.store.store);
+    let (run, keys) = run_and_keys(&store, &arguments.words)?;
+    let rate = arguments.rate.as_deref().map(rate).transpose()?;
+    let policy = arguments.with.as_deref().map(policy).transpose()?;
+    let held = run.hold().map_err(|error| store_failure(&error))?;
+    let tasks =
+        chosen_tasks(&run, &history(&run)?, keys, arguments.condition.condition.as_deref())?;
+    if tasks.is_empty() {
+        print_note(&format!("there are no such dead letters in {}\n", run.name()));
+        return Ok(0);
+    }
+    let names: Vec<String> = tasks.iter().map(|(step, _)| step.clone()).collect();
+    let change = |definition: &mut Definition| {
+        for step in &mut definition.steps {
+            let is_meant = names.contains(&step.name);
+            if let Some(policy) = policy.as_ref().filter(|_| is_meant) {
+                step.policy = policy.clone();
+            }
+            if is_meant && rate.is_some() {
+                step.rate = rate;
+            }
+        }
+    };
+    let pinned: Option<Definition> =
+        held.flow().ok().and_then(|pinned| serde_json::from_slice(&pinned).ok());
+    let options = engine_options(&arguments.engine, pinned.and_then(|pinned| pinned.slots))?;
+    let mut teller = teller(&arguments.engine)?;
+    let mut engine = Engine::resume_with(held, false, options, &change).map_err(failure)?;
+    let ids = ids(&engine, &tasks);
+    let again = again(&engine, &ids);
+    if let Some(step) = again.iter().find(|(_, is_idempotent)| !is_idempotent)
+        && !arguments.again
+    {
+        return Err(Failure::Message(format!(
+            "step `{}` has run, needs what is retried, and must not run twice (idempotent: false); add \
+             --again if it may",
+            step.0
+        )));
+    }
+    teller.line(&format!("trying {} again", count(ids.len(), "dead letter")));
+    for (step, _) in &again {
+        teller.line(&format!("step `{step}` runs again after them"));
+    }
+    for id in ids {
+        engine.revive(id).map_err(failure)?;
+    }
+    finish(engine, teller, &arguments.engine, &store, run.name())
+}
+
+pub(crate) fn drop(arguments: &DeadDrop) -> Result<u8, Failure> {
+    let store = Store::at(&arguments.store.store);
+    let (run, keys) = run_and_keys(&store, &arguments.words)?;
+    let condition = arguments.condition.condition.as_deref();
+    if keys.is_empty() && condition.is_none() && !arguments.all {
+        return Err(Failure::from("name the dead letters, choose them by --where, or say --all"));
+    }
+    let held = run.hold().map_err(|error| store_failure(&error))?;
+    let tasks = chosen_tasks(&run, &history(&run)?, keys, condition)?;
+    let options = options(std::num::NonZeroU32::MIN, &Default::default(), Sync::Always)?;
+    let mut engine = Engine::resume(held, false, options).map_err(failure)?;
+    let ids = ids(&engine, &tasks);
+    if let Some(id) = ids.iter().find(|id| id.item.is_none()) {
+        let step = &engine.machine().flow().steps[id.step as usize].name;
+        return Err(Failure::Message(format!(
+            "`{step}` is a step of its own, and only items of a map can be dropped; retry it, or remove the run"
+        )));
+    }
+    for id in &ids {
+        engine.drop_dead(*id).map_err(failure)?;
+    }
+    engine.save().map_err(failure)?;
+    print_note(&format!("redial: {} dropped\n", count(ids.len(), "dead letter")));
+    Ok(0)
+}
+
+/// The clause of `--with`, checked.
+fn policy(clause: &str) -> Result<String, Failure> {
+    let document = redial_policy::read(
+        clause,
+        redial_policy::Format::Text,
+        Some(redial_policy::Notation::Clause),
+    );
+    match document.diagnostics().iter().find(|found| !found.is_warning()) {
+        Some(found) => Err(Failure::Message(format!("--with: {}", found.message))),
+        None => Ok(clause.to_owned()),
+    }
+}
+
+fn ids(engine: &Engine, tasks: &[(String, Option<u32>)]) -> Vec<TaskId> {
+    let steps = &engine.machine().flow().steps;
+    let id = |(name, item): &(String, Option<u32>)| {
+        let step = steps.iter().position(|step| step.name == *name)?;
+        Some(TaskId { step: step as u32, item: *item })
+    };
+    tasks.iter().filter_map(id).collect()
+}
+
+/// The steps that have run and will run again, and whether they may.
+fn again(engine: &Engine, ids: &[TaskId]) -> Vec<(String, bool)> {
+    let steps = &engine.machine().flow().steps;
+    let mut tops: Vec<u32> = ids
+        .iter()
+        .map(|id| match steps[id.step as usize].place {
+            Place::Inside(map) => map,
+            _ => id.step,
+        })
+        .collect();
+    let mut found = Vec::new();
+    while let Some(top) = tops.pop() {
+        for (step, id) in steps.iter().zip(0..) {
+            let has_run = matches!(engine.machine().end(id), Some(End::Succeeded | End::Recovered));
+            if has_run
+                && step.needs.iter().any(|need| need.step == top)
+                && !found.iter().any(|(name, _)| *name == step.name)
+            {
+                found.push((step.name.clone(), step.is_idempotent));
+                tops.push(id);
+            }
+        }
+    }
+    found
+}

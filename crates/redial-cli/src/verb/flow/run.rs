@@ -1,0 +1,246 @@
+//! `redial flow run`, `resume` and `cancel`.
+
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant, SystemTime};
+
+use redial_flow::definition::Definition;
+use redial_flow::engine::{Engine, EngineError};
+use redial_flow::journal::Sync;
+use redial_flow::prepared::Prepared;
+use redial_flow::store::{Held, RunName, Store, StoreError};
+
+use super::{open, parsed};
+use crate::args::{EngineFlags, FlowCancel, FlowResume, FlowRun, SyncWhen};
+use crate::flows;
+use crate::output::{Failure, print_note, write_file};
+use crate::verb::conduct::{Outputs, Teller, Telling, Words, conduct, store_failure};
+use crate::verb::map::{jobs, options};
+use crate::verb::run::random_word;
+use crate::view::flow::page;
+
+pub(crate) fn run(arguments: &FlowRun) -> Result<u8, Failure> {
+    let flows::Loaded { definition, .. } =
+        flows::load(&arguments.file, &arguments.input, arguments.items.as_deref())?;
+    let store = Store::at(&arguments.engine.store.store);
+    let name = match &arguments.run {
+        Some(name) => parsed(name)?,
+        None => {
+            let chance = u128::from(random_word()) << 64 | u128::from(random_word());
+            RunName::generated(SystemTime::now(), chance)
+        }
+    };
+    let slots = definition.slots;
+    let pinned = serde_json::to_vec(&definition).map_err(|error| error.to_string())?;
+    let options = engine_options(&arguments.engine, slots)?;
+    let mut teller = teller(&arguments.engine)?;
+    let engine = match store.create(&name, &pinned) {
+        Ok(run) => {
+            let held = run.hold().map_err(|error| store_failure(&error))?;
+            let prepared = Prepared::new(definition).map_err(|error| error.to_string())?;
+            let seed = arguments.seed.unwrap_or_else(random_word);
+            if arguments.run.is_none() {
+                teller.line(&format!("run {name}"));
+            }
+            Engine::begin(prepared, name.as_str(), seed, Some(held), options).map_err(failure)?
+        }
+        // The same run again goes on, if it is the same flow.
+        Err(StoreError::Exists { .. }) => {
+            let run = store.open(&name).map_err(|error| store_failure(&error))?;
+            let held = run.hold().map_err(|error| store_failure(&error))?;
+            refuse_changed(&held, &definition)?;
+            resumed(held, false, options, &mut teller)?
+        }
+        Err(error) => return Err(store_failure(&error)),
+    };
+    finish(engine, teller, &arguments.engine, &store, &name)
+}
+
+pub(crate) fn resume(arguments: &FlowResume) -> Result<u8, Failure> {
+    let store = Store::at(&arguments.engine.store.store);
+    let run = open(&store, arguments.run.as_deref())?;
+    let name = run.name().clone();
+    let held = run.hold().map_err(|error| store_failure(&error))?;
+    let pinned: Option<Definition> =
+        held.flow().ok().and_then(|pinned| serde_json::from_slice(&pinned).ok());
+    let options = engine_options(&arguments.engine, pinned.and_then(|pinned| pinned.slots))?;
+    let mut teller = teller(&arguments.engine)?;
+    let engine = resumed(held, arguments.accept_damage, options, &mut teller)?;
+    finish(engine, teller, &arguments.engine, &store, &name)
+}
+
+/// Ends the run of another process, if one holds it, and writes down that nothing more of it is wanted.
+pub(crate) fn cancel(arguments: &FlowCancel) -> Result<u8, Failure> {
+    let store = Store::at(&arguments.store.store);
+    let run = open(&store, arguments.run.as_deref())?;
+    if let Some(holder) = run.holder().map_err(|error| store_failure(&error))? {
+        let pid = holder.pid.and_then(|pid| i32::try_from(pid).ok()).ok_or_else(|| {
+            Failure::Message(format!("{} holds the run and cannot be told from others", holder))
+        })?;
+        let sent = nix::sys::signal::kill(
+            nix::unistd::Pid::from_raw(pid),
+            nix::sys::signal::Signal::SIGTERM,
+        );
+        sent.map_err(|error| {
+            Failure::Message(format!("cannot signal process {pid}: {}", error.desc()))
+        })?;
+        print_note(&format!("redial: asked process {pid} to end the run; its jobs end first\n"));
+    }
+    let options = options(NonZeroU32::MIN, &Default::default(), Sync::Always)?;
+    // As long as another process needs: its jobs have their own time to end.
+    let waited = Instant::now();
+    let held = loop {
+        match run.hold() {
+            Ok(held) => break held,
+            Err(StoreError::Held { .. }) if waited.elapsed() < CANCEL_MAX => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(error) => return Err(store_failure(&error)),
+        }
+    };
+    let mut engine = Engine::resume(held, false, options).map_err(failure)?;
+    engine.cancel().map_err(failure)?;
+    print_note(&format!("redial: {} is cancelled\n", run.name()));
+    Ok(0)
+}
+
+/// How long another process may take to end a run.
+const CANCEL_MAX: Duration = Duration::from_secs(60);
+
+pub(crate) fn engine_options(
+    flags: &EngineFlags,
+    slots: Option<NonZeroU32>,
+) -> Result<redial_flow::engine::Options, Failure> {
+    let sync = match flags.sync {
+        SyncWhen::Always => Sync::Always,
+        SyncWhen::Group => Sync::Group,
+    };
+    let slots = match (&flags.jobs, slots) {
+        (None, Some(slots)) => slots,
+        (text, _) => jobs(text.as_deref())?,
+    };
+    options(slots, &flags.ending, sync)
+}
+
+pub(crate) fn teller(flags: &EngineFlags) -> Result<Teller, Failure> {
+    Teller::new(Telling {
+        words: Words::Tasks,
+        level: (&flags.telling).into(),
+        progress: flags.telling.progress,
+        prints_output: false,
+        keeps_order: false,
+        output_dir: None,
+        events: flags.events.clone(),
+        outputs: if flags.json { Outputs::Json } else { Outputs::Text },
+    })
+}
+
+/// Runs an engine to its end, and writes what was asked for.
+pub(crate) fn finish(
+    engine: Engine,
+    teller: Teller,
+    flags: &EngineFlags,
+    store: &Store,
+    name: &RunName,
+) -> Result<u8, Failure> {
+    let path = flags.html.clone();
+    let (store, name) = (store.clone(), name.clone());
+    conduct(engine, teller, move || {
+        let Some(path) = path else { return Ok(()) };
+        let run = store.open(&name).map_err(|error| store_failure(&error))?;
+        write_file(&path, &page::html(&super::history(&run)?))
+    })
+}
+
+fn resumed(
+    held: Held,
+    accept_damage: bool,
+    options: redial_flow::engine::Options,
+    teller: &mut Teller,
+) -> Result<Engine, Failure> {
+    let name = held.name().clone();
+    if !Engine::has_begun(&held).map_err(failure)? {
+        return Err(Failure::Message(format!(
+            "nothing of the run `{name}` was written down before redial was killed; remove it, and begin again"
+        )));
+    }
+    let engine = Engine::resume(held, accept_damage, options).map_err(failure)?;
+    if engine.machine().is_cancelled() {
+        return Err(Failure::Message(format!(
+            "the run `{name}` is cancelled, and nothing more of it is run; begin another"
+        )));
+    }
+    let lost = engine.lost();
+    if lost > 0 {
+        teller.line(&format!(
+            "{} lost: running when redial was killed",
+            crate::output::count(lost, "attempt")
+        ));
+    }
+    Ok(engine)
+}
+
+pub(crate) fn failure(error: EngineError) -> Failure {
+    match error {
+        EngineError::Journal(redial_flow::journal::ReadError::Damage(damage)) => {
+            Failure::Message(format!(
+                "{damage}; redial flow resume --accept-damage goes on without it, and may do again what it said was done"
+            ))
+        }
+        EngineError::Store(error) => store_failure(&error),
+        error => Failure::Message(error.to_string()),
+    }
+}
+
+/// A run goes on only with the flow that it was begun with.
+fn refuse_changed(held: &Held, definition: &Definition) -> Result<(), Failure> {
+    let before = held.flow().map_err(|error| store_failure(&error))?;
+    let before: Definition = serde_json::from_slice(&before)
+        .map_err(|error| format!("{}: flow.json: {error}", held.path().display()))?;
+    let differences = differences(&before, definition);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Message(format!(
+        "the run `{}` was begun with another flow: {}; resume it as it was (redial flow resume {}), or take \
+         another name",
+        held.name(),
+        differences.join("; "),
+        held.name(),
+    )))
+}
+
+/// What of a flow has changed, in words.
+fn differences(before: &Definition, now: &Definition) -> Vec<String> {
+    let mut found = Vec::new();
+    for step in &before.steps {
+        match now.steps.iter().find(|other| other.name == step.name) {
+            None => found.push(format!("step `{}` is gone", step.name)),
+            Some(other) if other != step => {
+                let fields = |step| match serde_json::to_value(step) {
+                    Ok(serde_json::Value::Object(fields)) => fields,
+                    _ => Default::default(),
+                };
+                let (old, new) = (fields(step), fields(other));
+                let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
+                names.sort();
+                names.dedup();
+                let names = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
+                let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+                found.push(format!("step `{}` has another {}", step.name, names.join(", ")));
+            }
+            Some(_) => {}
+        }
+    }
+    for step in &now.steps {
+        if !before.steps.iter().any(|other| other.name == step.name) {
+            found.push(format!("step `{}` is new", step.name));
+        }
+    }
+    if before.inputs != now.inputs {
+        found.push("its inputs are others".into());
+    }
+    if found.is_empty() && before != now {
+        found.push("its settings are others".into());
+    }
+    found
+}

@@ -1,0 +1,374 @@
+//! `redial map`: one command for many items, each under the policy.
+
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::time::Duration;
+
+use clap::ArgMatches;
+use redial_flow::definition::{
+    Action, Argument, Condition, Definition, Each, ItemFormat, OnFailure, Origin, OutputKind, Rate,
+    RuleSet, Rules, Source as ItemSource, Spelling, Step, VERSION,
+};
+use redial_flow::engine::{Engine, Options};
+use redial_flow::journal::Sync;
+use redial_flow::prepared::Prepared;
+use redial_flow::store::{RunName, Store, StoreError};
+use redial_flow::{Expression, FieldPath, JsonPath, SortBy, Template, check_arguments};
+use redial_process::signals;
+
+use crate::args::{self, EndingFlags, MapFlags};
+use crate::events::Mode;
+use crate::output::{Failure, print};
+use crate::policies::{SelectedPolicy, exactly_one, print_warnings, selected};
+use crate::rules::{duration_or, max_retry_after, rules};
+use crate::shell;
+use crate::verb::conduct::{Outputs, Teller, Telling, Words, conduct};
+use crate::verb::run::{GUARD, KILL_AFTER, new_run_id, random_word};
+use crate::visible::visible;
+
+/// How long running jobs go on after a signal to redial.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// The most jobs at once: each has a guard process and a few descriptors.
+const JOBS_MAX: u32 = 1000;
+
+const MAP: &str = "map";
+const JOB: &str = "job";
+
+pub(crate) fn run(arguments: &MapFlags, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
+    let selected = exactly_one(&arguments.policy, selected(&arguments.policy, matches, false)?)?;
+    let definition = definition(arguments, &selected)?;
+    let options = options(
+        jobs(arguments.jobs.as_deref())?,
+        &arguments.ending,
+        match arguments.keeping.sync {
+            args::SyncWhen::Always => Sync::Always,
+            args::SyncWhen::Group => Sync::Group,
+        },
+    )?;
+    if arguments.dry_run {
+        print_warnings(std::slice::from_ref(&selected));
+        return print(&described(arguments, &selected, &options)).map(|()| 0);
+    }
+    let telling = Telling {
+        words: Words::Items,
+        level: (&arguments.telling).into(),
+        progress: arguments.telling.progress,
+        prints_output: true,
+        keeps_order: arguments.keep_order,
+        output_dir: arguments.output_dir.clone(),
+        events: arguments.events.clone(),
+        outputs: Outputs::Text,
+    };
+    let mut teller = Teller::new(telling)?;
+    teller.findings(&selected.diagnostics);
+    let seed = arguments.seed.unwrap_or_else(random_word);
+    let engine = engine(arguments, definition, seed, options, &mut teller)?;
+    conduct(engine, teller, || Ok(()))
+}
+
+fn engine(
+    arguments: &MapFlags,
+    definition: Definition,
+    seed: u64,
+    options: Options,
+    teller: &mut Teller,
+) -> Result<Engine, Failure> {
+    let pinned = serde_json::to_vec(&definition).map_err(|error| error.to_string())?;
+    // All that can be wrong is told before a run is made.
+    let prepared =
+        Prepared::new(definition).map_err(|error| Failure::Message(error.to_string()))?;
+    let failed = |error: redial_flow::engine::EngineError| Failure::Message(error.to_string());
+    let Some(name) = &arguments.run else {
+        // Who deduplicates by REDIAL_KEY must not take another run's items for these.
+        return Engine::begin(prepared, &new_run_id(), seed, None, options).map_err(failed);
+    };
+    let name: RunName = name
+        .parse()
+        .map_err(|error: redial_flow::store::InvalidName| Failure::Message(error.to_string()))?;
+    let store = Store::at(&arguments.keeping.store.store);
+    match store.create(&name, &pinned) {
+        Ok(run) => {
+            let held = run.hold().map_err(held)?;
+            Engine::begin(prepared, name.as_str(), seed, Some(held), options).map_err(failed)
+        }
+        Err(StoreError::Exists { .. }) => {
+            let run = store.open(&name).map_err(held)?;
+            let held = run.hold().map_err(held)?;
+            let before = held.flow().map_err(|error| error.to_string())?;
+            if before != pinned {
+                return Err(Failure::Message(format!(
+                    "the run `{name}` was begun with another command, policy or source; give it as it was, \
+                     resume it (redial flow resume {name}), or take another name"
+                )));
+            }
+            if !Engine::has_begun(&held).map_err(failed)? {
+                return Engine::begin(prepared, name.as_str(), seed, Some(held), options)
+                    .map_err(failed);
+            }
+            let mut engine = Engine::resume(held, false, options).map_err(failed)?;
+            let counts = engine.machine().counts(0);
+            teller.goes_on(counts.known, counts.dead, counts.succeeded);
+            engine.read_sources_again().map_err(failed)?;
+            Ok(engine)
+        }
+        Err(error) => Err(held(error)),
+    }
+}
+
+/// An error of the store: who comes second has an exit code of its own.
+fn held(error: StoreError) -> Failure {
+    crate::verb::conduct::store_failure(&error)
+}
+
+/// How attempts are run, for `map` and `flow`.
+pub(crate) fn options(
+    slots: NonZeroU32,
+    ending: &EndingFlags,
+    sync: Sync,
+) -> Result<Options, Failure> {
+    let timeout_signal = signals::terminating(&ending.signal)
+        .map_err(|error| Failure::Message(format!("--signal: {error}")))?;
+    Ok(Options {
+        slots,
+        sync,
+        drain: duration_or("--drain", ending.drain.as_deref(), DRAIN)?,
+        kill_after: duration_or("--kill-after", ending.kill_after.as_deref(), KILL_AFTER)?,
+        timeout_signal,
+        guard: GUARD,
+        argv: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+    })
+}
+
+/// How many jobs run at once.
+pub(crate) fn jobs(text: Option<&str>) -> Result<NonZeroU32, Failure> {
+    let Some(text) = text else {
+        let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
+        let jobs = u32::try_from(processors).unwrap_or(JOBS_MAX).clamp(1, JOBS_MAX);
+        return Ok(NonZeroU32::new(jobs).unwrap_or(NonZeroU32::MIN));
+    };
+    let jobs = text.parse().ok().and_then(NonZeroU32::new);
+    jobs.filter(|jobs| jobs.get() <= JOBS_MAX).ok_or_else(|| {
+        let hint = match text {
+            "none" | "full" | "equal" => "; for jitter, use --jitter",
+            _ => "",
+        };
+        Failure::Message(format!(
+            "--jobs: `{}` is not a number from 1 to {JOBS_MAX}{hint}",
+            visible(text)
+        ))
+    })
+}
+
+fn definition(arguments: &MapFlags, selected: &SelectedPolicy) -> Result<Definition, Failure> {
+    let mut argv: Vec<Argument> = arguments.command.iter().cloned().map(Argument::from).collect();
+    let templates: Vec<Template> =
+        argv.iter().map(|argument| Template::of_argument(&argument.bytes())).collect();
+    if templates.iter().all(|template| template.references().next().is_none()) {
+        argv.push("{}".into());
+    }
+    check_arguments(&templates).map_err(|(at, bad)| {
+        let name = bad.kind.name();
+        Failure::Message(format!("argument {at}: {bad}; redial explain {name} says more"))
+    })?;
+    check_selection(arguments)?;
+    check_program(&arguments.command, &templates)?;
+    // The conditions are read once more by the engine; here for errors that name their flags.
+    rules(&arguments.rules, &selected.entry, Some(&arguments.command), Mode::Run)?;
+    let policy = selected.entry.canonical().unwrap_or_else(|| selected.entry.clause.clone());
+    let each = Each {
+        filter: arguments.condition.clone().map(|text| Condition { text, loose: false }),
+        sort_by: arguments.sort_by.clone(),
+        distinct: arguments.distinct.clone(),
+        offset: arguments.offset,
+        max_items: arguments.max_items,
+        key: arguments.key.clone(),
+        failures_max: arguments.failures_max.as_deref().map(failures_max).transpose()?,
+        ..Each::new(source(arguments)?)
+    };
+    let map = Step {
+        rate: arguments.rate.as_deref().map(rate).transpose()?,
+        ..Step::new(MAP, Action::Each(each))
+    };
+    let job = Step {
+        inside: Some(MAP.into()),
+        policy,
+        rules: pinned_rules(arguments)?,
+        output: OutputKind::None,
+        on_failure: OnFailure::DeadLetter,
+        ..Step::new(JOB, Action::Run { argv, spelling: Spelling::Braces })
+    };
+    Ok(Definition {
+        v: VERSION,
+        name: MAP.into(),
+        inputs: Default::default(),
+        steps: vec![map, job],
+        outputs: Vec::new(),
+        within: None,
+        slots: None,
+        secrets: Default::default(),
+    })
+}
+
+/// What is said of items has a flag each, which an error names.
+fn check_selection(arguments: &MapFlags) -> Result<(), Failure> {
+    let bad = |flag: &str, text: &str, message: String| {
+        Failure::Message(format!("{flag}: `{}`: {message}", visible(text)))
+    };
+    if let Some(text) = &arguments.condition {
+        Expression::parse(text).map_err(|error| bad("--where", text, error.message))?;
+    }
+    if let Some(text) = &arguments.json_path {
+        JsonPath::parse(text).map_err(|error| {
+            let message = format!("{}; an example is $.items[*]", error.message);
+            bad("--json-path", text, message)
+        })?;
+    }
+    if let Some(text) = &arguments.sort_by {
+        SortBy::parse(text).map_err(|error| bad("--sort-by", text, error.message))?;
+    }
+    for (flag, text) in [("--key", &arguments.key), ("--distinct", &arguments.distinct)] {
+        if let Some(text) = text {
+            FieldPath::parse(text).map_err(|error| bad(flag, text, error.message))?;
+        }
+    }
+    Ok(())
+}
+
+fn source(arguments: &MapFlags) -> Result<ItemSource, Failure> {
+    let path = arguments.items.as_deref().filter(|path| *path != Path::new("-"));
+    let from = match path {
+        None => Origin::Stdin,
+        Some(path) => {
+            let text = path.to_str().ok_or("--items: the name of the file is not UTF-8")?;
+            if let Err(error) = std::fs::File::open(path) {
+                return Err(Failure::Message(format!(
+                    "--items: cannot read {}: {error}",
+                    path.display()
+                )));
+            }
+            if path.is_dir() {
+                return Err(Failure::Message(format!(
+                    "--items: {} is a directory; name a file, or pipe a list of names: find … | redial map …",
+                    path.display()
+                )));
+            }
+            // A file of items is named, not referred to.
+            Origin::File(text.replace("${", "$${"))
+        }
+    };
+    let ending = path.and_then(Path::extension).and_then(std::ffi::OsStr::to_str);
+    let format = match (arguments.null, arguments.format, &arguments.json_path, ending) {
+        (true, ..) => ItemFormat::Nul,
+        (_, None | Some(args::ItemFormat::Json), Some(path), _) => {
+            ItemFormat::Json(Some(path.clone()))
+        }
+        (_, Some(format), Some(_), _) => {
+            return Err(Failure::Message(format!(
+                "--json-path is for a JSON document, and --format says {format:?}; drop one of them"
+            )));
+        }
+        (_, Some(args::ItemFormat::Lines), ..) => ItemFormat::Lines,
+        (_, Some(args::ItemFormat::Jsonl), ..) => ItemFormat::JsonLines,
+        (_, Some(args::ItemFormat::Json), ..) => ItemFormat::Json(None),
+        (_, Some(args::ItemFormat::Csv), ..) => ItemFormat::Csv { delimiter: ',' },
+        (_, Some(args::ItemFormat::Tsv), ..) => ItemFormat::Csv { delimiter: '\t' },
+        (_, None, None, Some("jsonl" | "ndjson")) => ItemFormat::JsonLines,
+        (_, None, None, Some("json")) => ItemFormat::Json(None),
+        (_, None, None, Some("csv")) => ItemFormat::Csv { delimiter: ',' },
+        (_, None, None, Some("tsv")) => ItemFormat::Csv { delimiter: '\t' },
+        _ => ItemFormat::Lines,
+    };
+    Ok(ItemSource { from, format })
+}
+
+/// The rules as texts, with those of files as they are now.
+fn pinned_rules(arguments: &MapFlags) -> Result<Rules, Failure> {
+    let flags = &arguments.rules;
+    let sets = crate::rules::named_sets(flags)?.into_iter();
+    let set = |(name, text)| RuleSet { name, text };
+    Ok(Rules {
+        sets: sets.map(set).collect(),
+        success_on: flags.success_on.clone(),
+        stop_on: flags.stop_on.clone(),
+        retry_on: flags.retry_on.clone(),
+        delay_from: flags.delay_from.clone(),
+        max_retry_after: Some(max_retry_after(flags)?),
+    })
+}
+
+/// A program that is not there would fail once for every item.
+fn check_program(command: &[std::ffi::OsString], templates: &[Template]) -> Result<(), Failure> {
+    let (Some(program), Some(template)) = (command.first(), templates.first()) else {
+        return Ok(());
+    };
+    let text = program.to_string_lossy();
+    let is_known = template.references().next().is_none() && !text.contains('/');
+    if !is_known || crate::flows::is_on_path(&text) {
+        return Ok(());
+    }
+    let hint = match text.contains(char::is_whitespace) {
+        true => "; write the program and each of its arguments as a word of its own",
+        false => "",
+    };
+    Err(Failure::Message(format!("there is no program `{}` on the PATH{hint}", visible(&text))))
+}
+
+/// `100/1min`.
+pub(crate) fn rate(text: &str) -> Result<Rate, Failure> {
+    let bad = || {
+        Failure::Message(format!(
+            "--rate: `{}` is not a number and a time, such as 100/1min or 5/s",
+            visible(text)
+        ))
+    };
+    let (count, per) = text.split_once('/').ok_or_else(bad)?;
+    let per = match per.starts_with(|first: char| first.is_ascii_digit()) {
+        true => crate::duration::read(per),
+        false => crate::duration::read(&format!("1{per}")),
+    };
+    let count = count.trim().parse().ok().and_then(NonZeroU32::new).ok_or_else(bad)?;
+    let per = per.filter(|per| !per.is_zero()).ok_or_else(bad)?;
+    Ok(Rate { count, per })
+}
+
+/// `10`, or `5%`.
+fn failures_max(text: &str) -> Result<redial_flow::definition::FailuresMax, Failure> {
+    use redial_flow::definition::FailuresMax;
+    let bad = || {
+        Failure::Message(format!(
+            "--failures-max: `{}` is neither a number of items nor a share such as 5%",
+            visible(text)
+        ))
+    };
+    match text.strip_suffix('%') {
+        Some(share) => {
+            let share: f64 = share.trim().parse().map_err(|_| bad())?;
+            match (0.0..=100.0).contains(&share) {
+                true => Ok(FailuresMax::Millionths((share * 10_000.0).round() as u32)),
+                false => Err(bad()),
+            }
+        }
+        None => text.parse().map(FailuresMax::Count).map_err(|_| bad()),
+    }
+}
+
+/// What `--dry-run` prints.
+fn described(arguments: &MapFlags, selected: &SelectedPolicy, options: &Options) -> String {
+    let clause = selected.entry.canonical();
+    let clause = clause.as_deref().unwrap_or(&selected.entry.clause);
+    let mut text = format!("command  {}\n", visible(&shell::command(&arguments.command)));
+    text += &format!("policy   {}\n", visible(clause));
+    text += &format!("jobs     {}\n", options.slots);
+    if let Some(rate) = &arguments.rate {
+        text += &format!("rate     {}\n", visible(rate));
+    }
+    let items = arguments.items.as_deref().filter(|path| *path != Path::new("-"));
+    let items = items.map_or("standard input".into(), |path| path.display().to_string());
+    text += &format!("items    {}\n", visible(&items));
+    if let Some(run) = &arguments.run {
+        let store = arguments.keeping.store.store.join("runs").join(run);
+        text += &format!("run      {}\n", visible(&store.display().to_string()));
+    }
+    text
+}

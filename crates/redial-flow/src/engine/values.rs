@@ -1,0 +1,398 @@
+//! What references stand for in a run.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::Value as Json;
+
+use super::sources::Sources;
+use super::{Engine, Refusal, VALUE_MAX};
+use crate::definition::OutputKind;
+use crate::expression::{self, Found};
+use crate::flow::StepId;
+use crate::machine::{End, Machine, TaskId};
+use crate::prepared::{Prepared, ReadyAction};
+use crate::record::{Event, Outcome, Place, Record};
+use crate::reference::{ITEM_NUMBER, Lookup, Missing, Reference, Segment};
+use crate::store::Held;
+use crate::{Template, Value};
+
+/// An output that others refer to.
+#[derive(Clone, Debug)]
+pub enum Stored {
+    /// The value itself.
+    Value(Value),
+    /// Where it lies.
+    At(Place),
+}
+
+/// The values of a run, as a task sees them.
+pub(super) struct Values<'e> {
+    prepared: &'e Prepared,
+    machine: &'e Machine,
+    sources: &'e Sources,
+    outputs: &'e HashMap<TaskId, Stored>,
+    held: Option<&'e Held>,
+    task: Option<TaskId>,
+}
+
+impl Engine {
+    pub(super) fn values(&self, task: Option<TaskId>) -> Values<'_> {
+        Values {
+            prepared: &self.prepared,
+            machine: &self.machine,
+            sources: &self.sources,
+            outputs: &self.outputs,
+            held: self.journal.as_ref().map(|journal| &journal.held),
+            task,
+        }
+    }
+
+    /// Whether the condition of a task holds.
+    pub(super) fn is_wanted(&self, task: TaskId) -> Result<bool, String> {
+        let ready = self.prepared.step(task.step);
+        // A substitute runs where the step has failed whose place it takes.
+        if let Some(original) = ready.instead_of {
+            let original = TaskId { step: original, item: task.item };
+            if !self.values(Some(task)).has_failed(original) {
+                return Ok(false);
+            }
+        }
+        match &ready.when {
+            None => Ok(true),
+            Some(when) => when
+                .holds(&self.values(Some(task)))
+                .map_err(|error| format!("`{}`: {error}", when.text())),
+        }
+    }
+}
+
+/// The names of what a step has beside its output.
+const OF_STEP: [&str; 4] = ["output", "failed", "skipped", "succeeded"];
+/// The names of what a map has.
+const OF_MAP: [&str; 8] =
+    ["succeeded", "successful", "recovered", "failed", "dead", "dropped", "total", "results"];
+
+impl Values<'_> {
+    /// The step that a path begins with, and how many names of the path are its name.
+    fn step(&self, root: &str, next: Option<&str>) -> Option<(StepId, usize)> {
+        let longer = next.and_then(|next| self.prepared.named(&format!("{root}.{next}")));
+        longer.map(|step| (step, 1)).or_else(|| Some((self.prepared.named(root)?, 0)))
+    }
+
+    /// The task of another step that this task sees.
+    fn seen(&self, step: StepId) -> TaskId {
+        let is_inside =
+            matches!(self.prepared.flow.steps[step as usize].place, crate::flow::Place::Inside(_));
+        let item = self.task.and_then(|task| task.item).filter(|_| is_inside);
+        TaskId { step, item }
+    }
+
+    fn has_failed(&self, task: TaskId) -> bool {
+        match task.item {
+            None => matches!(
+                self.machine.end(task.step),
+                Some(End::Dead | End::Blocked | End::Continued)
+            ),
+            // Of an item that is under way, what has no output by now has failed or was skipped.
+            Some(_) => self.machine.has_continued(task),
+        }
+    }
+
+    /// The value of a name of a step, such as `output`.
+    fn of_step(&self, step: StepId, name: &str) -> Option<Cow<'_, Value>> {
+        let task = self.seen(step);
+        let json = |json: Json| Some(Cow::Owned(Value::Json(json)));
+        if matches!(self.prepared.step(step).action, ReadyAction::Each(_)) {
+            let counts = self.machine.counts(step);
+            return match name {
+                "succeeded" | "successful" => json((counts.succeeded + counts.recovered).into()),
+                "recovered" => json(counts.recovered.into()),
+                "failed" | "dead" => json(counts.dead.into()),
+                "dropped" => json(counts.dropped.into()),
+                "total" => json(counts.finished().into()),
+                "results" => json(self.results(step)),
+                _ => None,
+            };
+        }
+        match name {
+            "failed" => json(self.has_failed(task).into()),
+            "succeeded" => json((!self.has_failed(task)).into()),
+            "skipped" => json((self.machine.end(step) == Some(End::Skipped)).into()),
+            "output" => {
+                let substitute = self.prepared.step(step).substitute;
+                let substitute = substitute.filter(|_| self.has_failed(task));
+                let task = substitute.map_or(task, |step| TaskId { step, ..task });
+                self.output(task)
+            }
+            _ => None,
+        }
+    }
+
+    fn output(&self, task: TaskId) -> Option<Cow<'_, Value>> {
+        match self.outputs.get(&task) {
+            Some(Stored::Value(value)) => Some(Cow::Borrowed(value)),
+            Some(Stored::At(place)) if place.length <= VALUE_MAX => {
+                let bytes = self.held?.output(place).ok()?;
+                of_output(self.prepared.step(task.step).output, bytes).ok().map(Cow::Owned)
+            }
+            Some(Stored::At(_)) => None,
+            // Text without a byte is not kept; and what was passed over has null.
+            None if self.has_failed(task) => Some(Cow::Owned(Value::Json(Json::Null))),
+            None => Some(Cow::Owned(Value::Json(Json::String(String::new())))),
+        }
+    }
+
+    /// Where a large output lies, for who reads it as a stream.
+    pub(super) fn stream(&self, template: &Template) -> Option<(Place, OutputKind, &Held)> {
+        let reference = template.reference()?;
+        let names: Vec<&str> = reference.path().iter().map_while(field).collect();
+        let (step, used) = self.step(reference.root(), names.first().copied())?;
+        if names.get(used) != Some(&"output") || reference.path().len() != used + 1 {
+            return None;
+        }
+        match self.outputs.get(&self.seen(step)) {
+            Some(Stored::At(place)) => Some((*place, self.prepared.step(step).output, self.held?)),
+            _ => None,
+        }
+    }
+
+    /// Reads an output that is too large to be a value.
+    pub(super) fn large(&self, template: &Template) -> Option<Box<dyn std::io::Read + Send>> {
+        let (place, _, held) = self.stream(template)?;
+        let reader = held.output_reader(&place).ok().filter(|_| place.length > VALUE_MAX)?;
+        Some(Box::new(reader))
+    }
+
+    /// The outputs of the items of a map, in their order.
+    fn results(&self, map: StepId) -> Json {
+        let Some(step) = result_of(self.prepared, map) else { return Json::Array(Vec::new()) };
+        let known = u32::try_from(self.machine.counts(map).known).unwrap_or(u32::MAX);
+        let results = (0..known).filter_map(|item| {
+            let id = TaskId { step, item: Some(item) };
+            match self.outputs.get(&id)? {
+                Stored::Value(Value::Json(json)) => Some(json.clone()),
+                Stored::Value(Value::Bytes(bytes)) => Some(BASE64_STANDARD.encode(bytes).into()),
+                Stored::At(place) => {
+                    let bytes = self.held?.output(place).ok()?;
+                    match of_output(self.prepared.step(step).output, bytes).ok()? {
+                        Value::Json(json) => Some(json),
+                        Value::Bytes(bytes) => Some(BASE64_STANDARD.encode(bytes).into()),
+                    }
+                }
+            }
+        });
+        Json::Array(results.collect())
+    }
+
+    fn names(&self) -> Vec<String> {
+        let steps = self.prepared.flow.steps.iter().map(|step| step.name.clone());
+        steps.chain(crate::prepared::ROOTS.map(str::to_owned)).collect()
+    }
+}
+
+fn field(segment: &Segment) -> Option<&str> {
+    match segment {
+        Segment::Field(name) => Some(name.as_str()),
+        Segment::Index(_) => None,
+    }
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+impl Lookup for Values<'_> {
+    fn value(&self, reference: &Reference) -> Result<Cow<'_, Value>, Missing> {
+        let inputs = &self.prepared.definition.inputs;
+        let names: Vec<&str> = reference.path().iter().map_while(field).collect();
+        match reference.root() {
+            "inputs" => {
+                let Some(name) = names.first() else {
+                    let all = inputs.iter().map(|(name, json)| (name.clone(), json.clone()));
+                    return Ok(Cow::Owned(Value::Json(Json::Object(all.collect()))));
+                };
+                let input = inputs.get(*name);
+                let input = input.ok_or_else(|| {
+                    Missing::new(0, "the inputs of the flow", inputs.keys().cloned())
+                })?;
+                reference.follow(1, Cow::Owned(Value::Json(input.clone())))
+            }
+            "item" => match self.task.and_then(|task| self.sources.item(self.machine, task)) {
+                Some(item) => reference.follow(0, Cow::Borrowed(item)),
+                None => Err(Missing::root(self.names())),
+            },
+            ITEM_NUMBER | "item_number" => {
+                let item = self.task.and_then(|task| task.item);
+                let number = item.map_or(0, |item| u64::from(item) + 1);
+                Ok(Cow::Owned(Value::Json(number.into())))
+            }
+            root => {
+                let step = self.step(root, names.first().copied());
+                let (step, used) = step.ok_or_else(|| Missing::root(self.names()))?;
+                let is_map = matches!(self.prepared.step(step).action, ReadyAction::Each(_));
+                let known = owned(if is_map { &OF_MAP } else { &OF_STEP });
+                let is_large = |name: &str| {
+                    let stored = self.outputs.get(&self.seen(step));
+                    name == "output"
+                        && matches!(stored, Some(Stored::At(place)) if place.length > VALUE_MAX)
+                };
+                let missing = || match names.get(used) {
+                    Some(name) if is_large(name) => Missing::new(
+                        used,
+                        "a step with more than 1 MiB of output, which `each` and `stdin` alone can read,",
+                        [],
+                    ),
+                    _ => Missing::new(used, "a step", known.clone()),
+                };
+                let name = names.get(used).ok_or_else(missing)?;
+                let value = self.of_step(step, name).ok_or_else(missing)?;
+                reference.follow(used + 1, value)
+            }
+        }
+    }
+}
+
+impl expression::Lookup for Values<'_> {
+    fn find(&self, path: &[String]) -> Found<'_> {
+        let found = |value: Option<Cow<'_, Value>>| match value {
+            Some(value) => match value.into_owned() {
+                Value::Json(json) => Found::Value(Cow::Owned(json)),
+                Value::Bytes(_) => Found::Bytes,
+            },
+            None => Found::Missing,
+        };
+        let inputs = &self.prepared.definition.inputs;
+        let names: Vec<&str> = path.iter().map(String::as_str).collect();
+        match names.as_slice() {
+            ["inputs"] => Found::Space,
+            ["inputs", name] => match inputs.get(*name) {
+                Some(json) => Found::Value(Cow::Borrowed(json)),
+                None => Found::Missing,
+            },
+            ["item"] => match self.task.and_then(|task| self.sources.item(self.machine, task)) {
+                Some(item) => item.into(),
+                None => Found::Missing,
+            },
+            ["item_number"] => {
+                let item = self.task.and_then(|task| task.item);
+                Found::Value(Cow::Owned(item.map_or(0, |item| u64::from(item) + 1).into()))
+            }
+            [root, rest @ ..] => match self.step(root, rest.first().copied()) {
+                Some((step, used)) => match rest.get(used) {
+                    Some(name) if rest.len() == used + 1 => found(self.of_step(step, name)),
+                    None => Found::Space,
+                    Some(_) => Found::Missing,
+                },
+                // The first part of a name with a dot in it.
+                None if rest.is_empty() => {
+                    let start = format!("{root}.");
+                    let mut steps = self.prepared.flow.steps.iter();
+                    match steps.any(|step| step.name.starts_with(&start)) {
+                        true => Found::Space,
+                        false => Found::Missing,
+                    }
+                }
+                None => Found::Missing,
+            },
+            [] => Found::Missing,
+        }
+    }
+
+    fn names(&self, path: &[String]) -> Vec<String> {
+        match path {
+            [] => self.names(),
+            [root] if root == "inputs" => self.prepared.definition.inputs.keys().cloned().collect(),
+            _ => owned(&OF_STEP),
+        }
+    }
+}
+
+/// What a command wrote, as the value that it is.
+pub(super) fn of_output(kind: OutputKind, mut bytes: Vec<u8>) -> Result<Value, Refusal> {
+    match kind {
+        OutputKind::None => Ok(Value::Json(Json::Null)),
+        OutputKind::Text => {
+            while bytes.last() == Some(&b'\n') {
+                bytes.pop();
+            }
+            Ok(Value::of_bytes(bytes))
+        }
+        OutputKind::Json => serde_json::from_slice(&bytes).map(Value::Json).map_err(|error| {
+            Refusal { name: "bad-output", message: format!("its output is not JSON: {error}") }
+        }),
+        OutputKind::Lines => {
+            let text = String::from_utf8(bytes).map_err(|_| Refusal {
+                name: "bad-output",
+                message: "its output is not UTF-8, and has no lines".into(),
+            })?;
+            Ok(Value::Json(text.lines().map(Json::from).collect()))
+        }
+    }
+}
+
+/// Keeps the output of what is over, if somebody refers to it.
+pub(super) fn remember(
+    outputs: &mut HashMap<TaskId, Stored>,
+    machine: &Machine,
+    prepared: &Prepared,
+    record: &Record,
+) {
+    let is_over = matches!(
+        (record.event, record.outcome),
+        (Event::AttemptEnd, Some(Outcome::Succeeded)) | (Event::StepEnd, Some(Outcome::Recovered))
+    );
+    if !is_over {
+        return;
+    }
+    let Some(task) = machine.task(record).filter(|task| is_referred_to(prepared, task.step)) else {
+        return;
+    };
+    let stored = match (&record.output, &record.output_base64, &record.output_at) {
+        (Some(json), ..) => Stored::Value(Value::Json(json.clone())),
+        (_, Some(base64), _) => {
+            Stored::Value(Value::of_bytes(BASE64_STANDARD.decode(&**base64).unwrap_or_default()))
+        }
+        (.., Some(place)) => Stored::At(*place),
+        _ => return,
+    };
+    outputs.insert(task, stored);
+}
+
+/// Whether the output of a step is a value that somebody may ask for.
+pub(super) fn is_referred_to(prepared: &Prepared, step: StepId) -> bool {
+    prepared.step(step).is_referred_to
+}
+
+/// The inner step whose outputs are the results of a map, if somebody asks for them.
+pub(super) fn result_of(prepared: &Prepared, map: StepId) -> Option<StepId> {
+    match &prepared.step(map).action {
+        ReadyAction::Each(each) if prepared.step(map).is_referred_to => Some(each.result),
+        _ => None,
+    }
+}
+
+/// A value whose texts are templates.
+pub(super) fn rendered(json: &Json, values: &Values<'_>) -> Result<Json, String> {
+    Ok(match json {
+        Json::String(text) => {
+            let template = Template::parse(text).map_err(|bad| bad.to_string())?;
+            match template.value(values).map_err(|error| error.to_string())? {
+                Value::Json(json) => json,
+                Value::Bytes(_) => return Err(format!("`{text}` is not UTF-8")),
+            }
+        }
+        Json::Array(list) => {
+            let list = list.iter().map(|json| rendered(json, values));
+            Json::Array(list.collect::<Result<_, _>>()?)
+        }
+        Json::Object(fields) => {
+            let fields = fields.iter();
+            let fields = fields.map(|(name, json)| Ok((name.clone(), rendered(json, values)?)));
+            Json::Object(fields.collect::<Result<_, String>>()?)
+        }
+        other => other.clone(),
+    })
+}

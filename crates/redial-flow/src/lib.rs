@@ -1,0 +1,55 @@
+//! Work in steps, each under its own retry policy: a workflow engine with a journal, for one machine.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`flow`], [`machine`], [`record`] | steps and what each needs; the machine that says what comes next, without I/O; what is written down |
+//! | [`definition`], [`notation`] | a flow as it is written down; flow files to it, with diagnostics |
+//! | `engine` (on Unix), [`prepared`] | one loop that runs a flow: machine, journal and commands; a definition made ready for it |
+//! | [`outlook`] | what a flow will do: delays, and the worst case in time |
+//! | [`journal`], [`store`] | records that survive a KILL and a power cut; where runs are kept |
+//! | [`history`] | what the journal of a run says happened |
+//! | [`items`], [`expression`] | the items of a map: read, selected, known by keys; conditions in CEL |
+//! | [`Template`], [`Shell`] | values in arguments and in lines of `sh`, where they stay data |
+
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod append;
+mod argument_space;
+pub mod definition;
+#[cfg(unix)]
+pub mod engine;
+pub mod expression;
+pub mod flow;
+pub mod history;
+mod interpreter;
+pub mod items;
+pub mod journal;
+pub mod machine;
+mod name;
+pub mod notation;
+pub mod outlook;
+pub mod prepared;
+pub mod record;
+mod reference;
+mod shell;
+pub mod store;
+mod suspicion;
+mod system;
+mod template;
+mod value;
+
+pub use argument_space::{ArgumentSpace, STRING_MAX, ValueError};
+pub use expression::{
+    BadExpression, DEPTH_MAX, Dialect, EvalError, Expression, Found, ItemScope, TEXT_MAX,
+};
+pub use interpreter::check_arguments;
+pub use items::{
+    BadItem, BadKey, BadPath, FieldPath, Format, Index, Item, Items, JsonPath, Key, KeyBy, Keys,
+    Limits, Place, Selected, Selection, SortBy,
+};
+pub use reference::{ITEM_NUMBER, Lookup, Missing, Reference, Segment};
+pub use shell::{Script, Shell};
+pub use suspicion::{Suspicion, SuspicionKind, suspicions};
+pub use template::{BadTemplate, BadTemplateKind, Template};
+pub use value::Value;

@@ -1,0 +1,414 @@
+//! A definition made ready to run: its texts read, its policies and rules built.
+
+#![cfg_attr(not(unix), allow(dead_code, reason = "only the engine, which is Unix's, runs it"))]
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redial_core::Limits;
+use redial_policy::{Entry, Format as TextFormat, Notation, RuleSet, Rules};
+
+use crate::definition::{
+    Action, Condition, Definition, Each, Fallback, ItemFormat, Need, Origin, OutputKind, Spelling,
+    Step,
+};
+use crate::expression::{Dialect, Expression};
+use crate::flow::{self, Flow, NeedKind, OnFailure, Place, StepId};
+use crate::items::{FieldPath, Format, JsonPath, KeyBy, Selection, SortBy};
+use crate::shell::Shell;
+use crate::template::Template;
+
+/// The roots of references that are not the names of steps.
+pub const ROOTS: [&str; 2] = ["inputs", "item"];
+
+/// A flow that can be run.
+#[derive(Debug)]
+pub struct Prepared {
+    /// What it was made from.
+    pub definition: Definition,
+    /// As the machine sees it.
+    pub flow: Arc<Flow>,
+    pub(crate) steps: Vec<Ready>,
+    /// The outputs of the flow.
+    pub(crate) outputs: Vec<(String, Template)>,
+}
+
+/// A step, made ready.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) action: ReadyAction,
+    pub(crate) rules: Rules,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) when: Option<Expression>,
+    pub(crate) fallback: Option<serde_json::Value>,
+    pub(crate) env: Vec<(String, Template)>,
+    pub(crate) dir: Option<Template>,
+    pub(crate) stdin: Option<Template>,
+    pub(crate) output: OutputKind,
+    /// The step whose place this one takes when that has given up.
+    pub(crate) instead_of: Option<StepId>,
+    /// The step that takes its place.
+    pub(crate) substitute: Option<StepId>,
+    /// Whether a text of the flow may name it, so that its output has to be at hand.
+    pub(crate) is_referred_to: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum ReadyAction {
+    Run(Vec<Template>),
+    Shell(Shell),
+    WriteFile { path: Template, content: Template },
+    Each(Box<ReadyEach>),
+}
+
+#[derive(Debug)]
+pub(crate) struct ReadyEach {
+    pub(crate) origin: ReadyOrigin,
+    pub(crate) format: Format,
+    pub(crate) selection: Selection,
+    pub(crate) key: KeyBy,
+    /// Which of the inner steps is the item's result.
+    pub(crate) result: StepId,
+}
+
+#[derive(Debug)]
+pub(crate) enum ReadyOrigin {
+    File(Template),
+    Stdin,
+    Value(Template),
+    Once(serde_json::Value),
+}
+
+/// A definition that no reader of a notation would have made: it was changed by hand, or by another version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadDefinition {
+    step: String,
+    message: String,
+}
+
+impl fmt::Display for BadDefinition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.step.is_empty() {
+            true => f.write_str(&self.message),
+            false => write!(f, "step `{}`: {}", self.step, self.message),
+        }
+    }
+}
+
+impl std::error::Error for BadDefinition {}
+
+/// How the step is called that takes the place of another.
+fn substitute_name(step: &str) -> String {
+    format!("{step}.fallback")
+}
+
+impl Prepared {
+    /// Reads the texts of a definition.
+    ///
+    /// # Errors
+    /// Where one of them is wrong.
+    pub fn new(definition: Definition) -> Result<Self, BadDefinition> {
+        let steps = definition.expanded_steps();
+        let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
+        let mut flow = Flow { name: definition.name.clone(), steps: Vec::new() };
+        let mut ready = Vec::new();
+        for step in &steps {
+            let at = |message: String| BadDefinition { step: step.name.clone(), message };
+            let entry = entry_of(&step.policy).map_err(at)?;
+            flow.steps.push(machine_step(step, &steps, &names, &entry).map_err(at)?);
+            ready.push(ready_step(step, &steps, &names, &entry).map_err(at)?);
+        }
+        let outputs = definition.outputs.iter().map(|(name, text)| {
+            let template = Template::parse(text).map_err(|bad| BadDefinition {
+                step: String::new(),
+                message: format!("output `{name}`: {bad}"),
+            })?;
+            Ok((name.clone(), template))
+        });
+        let outputs = outputs.collect::<Result<_, BadDefinition>>()?;
+        let texts = serde_json::to_string(&definition).unwrap_or_default();
+        for (ready, step) in ready.iter_mut().zip(&steps) {
+            // A substitute is referred to by the name of the step whose place it takes.
+            let name = step.name.strip_suffix(".fallback").unwrap_or(&step.name);
+            ready.is_referred_to = is_named(&texts, name)
+                || step
+                    .inside
+                    .as_ref()
+                    .is_some_and(|map| texts.contains(&format!("{map}.results")));
+        }
+        Ok(Self { definition, flow: Arc::new(flow), steps: ready, outputs })
+    }
+
+    pub(crate) fn step(&self, step: StepId) -> &Ready {
+        &self.steps[step as usize]
+    }
+
+    /// The step of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<StepId> {
+        self.flow.steps.iter().zip(0..).find(|(step, _)| step.name == name).map(|(_, id)| id)
+    }
+}
+
+/// Whether a text refers to a step: its name, and then what a path goes on with. Too often is no harm.
+fn is_named(texts: &str, name: &str) -> bool {
+    texts.match_indices(name).any(|(at, _)| {
+        let rest = &texts[at + name.len()..];
+        rest.starts_with(['.', '[', '`']) || rest.starts_with('\\')
+    })
+}
+
+impl Definition {
+    /// Its steps as they run. A fallback that is a command is a step of its own, which runs where the first has
+    /// failed; what needs the first needs both.
+    pub fn expanded_steps(&self) -> Vec<Step> {
+        with_substitutes(&self.steps)
+    }
+}
+
+pub(crate) fn with_substitutes(steps: &[Step]) -> Vec<Step> {
+    let mut all = Vec::new();
+    for step in steps {
+        all.push(step.clone());
+        if let Some(Fallback::Step(action)) = &step.fallback {
+            all.push(Step {
+                inside: step.inside.clone(),
+                needs: match step.inside {
+                    Some(_) => Vec::new(),
+                    None => vec![Need { step: step.name.clone(), kind: NeedKind::Over }],
+                },
+                output: step.output,
+                env: step.env.clone(),
+                dir: step.dir.clone(),
+                timeout: step.timeout,
+                secrets: step.secrets.clone(),
+                on_failure: match step.inside {
+                    Some(_) => OnFailure::DeadLetter,
+                    None => OnFailure::Stop,
+                },
+                ..Step::new(substitute_name(&step.name), (**action).clone())
+            });
+        }
+    }
+    let substituted: Vec<String> = steps
+        .iter()
+        .filter(|step| matches!(step.fallback, Some(Fallback::Step(_))))
+        .map(|step| step.name.clone())
+        .collect();
+    for step in &mut all {
+        let more: Vec<Need> = step
+            .needs
+            .iter()
+            .filter(|need| substituted.contains(&need.step))
+            .filter(|need| substitute_name(&need.step) != step.name)
+            .map(|need| Need { step: substitute_name(&need.step), kind: NeedKind::Over })
+            .collect();
+        step.needs.extend(more);
+    }
+    all
+}
+
+fn entry_of(clause: &str) -> Result<Entry, String> {
+    let document = redial_policy::read(clause, TextFormat::Text, Some(Notation::Clause));
+    let error = document.diagnostics().iter().find(|found| !found.is_warning());
+    match (document.policies().next(), error) {
+        (Some(entry), None) if entry.policy.is_some() => Ok(entry.clone()),
+        (_, Some(found)) => Err(format!("policy: {}", found.message)),
+        _ => Err(format!("policy: `{clause}` is none")),
+    }
+}
+
+fn machine_step(
+    step: &Step,
+    steps: &[Step],
+    names: &[&str],
+    entry: &Entry,
+) -> Result<flow::Step, String> {
+    let id_of = |name: &str| {
+        let at = names.iter().position(|other| *other == name);
+        at.map(|at| at as StepId).ok_or_else(|| format!("there is no step `{name}`"))
+    };
+    let place = match (&step.inside, &step.action) {
+        (Some(map), _) => Place::Inside(id_of(map)?),
+        (None, Action::Each(each)) => {
+            let inner = |other: &Step| other.inside.as_deref() == Some(step.name.as_str());
+            let first = steps.iter().position(inner).ok_or("the map has no steps")?;
+            let last = steps.iter().rposition(inner).ok_or("the map has no steps")?;
+            if !steps[first..=last].iter().all(inner) {
+                return Err("the steps of a map stand one after the other".into());
+            }
+            let failures_max = each.failures_max;
+            Place::Map { first: first as StepId, last: last as StepId, failures_max }
+        }
+        (None, _) => Place::Alone,
+    };
+    let need = |need: &Need| Ok(flow::Need { step: id_of(&need.step)?, kind: need.kind });
+    let mut limits = Limits::new();
+    if let Some(most) = step.rules.max_retry_after {
+        limits = limits.max_retry_after(most);
+    }
+    let on_failure = match (&step.fallback, step.on_failure) {
+        (Some(Fallback::Value(_)), _) => OnFailure::Fallback,
+        (Some(Fallback::Step(_)), _) => OnFailure::Continue,
+        (None, on_failure) => on_failure,
+    };
+    Ok(flow::Step {
+        name: step.name.clone(),
+        place,
+        needs: step.needs.iter().map(need).collect::<Result<_, String>>()?,
+        policy: entry.policy.ok_or("policy: it has errors")?,
+        limits,
+        slots: step.slots,
+        rate: step.rate,
+        priority: step.priority,
+        is_idempotent: step.idempotent,
+        on_failure,
+    })
+}
+
+fn ready_step(step: &Step, steps: &[Step], names: &[&str], entry: &Entry) -> Result<Ready, String> {
+    let template =
+        |what: &str, text: &str| Template::parse(text).map_err(|bad| format!("{what}: {bad}"));
+    let id_of = |name: &str| names.iter().position(|other| *other == name).map(|at| at as StepId);
+    let action = match &step.action {
+        Action::Run { argv, spelling } => ReadyAction::Run(arguments(argv, *spelling)?),
+        Action::Shell(line) => {
+            let roots: Vec<&str> = ROOTS.into_iter().chain(names.iter().copied()).collect();
+            ReadyAction::Shell(Shell::parse(line, &roots).map_err(|bad| format!("shell: {bad}"))?)
+        }
+        Action::WriteFile { path, content } => ReadyAction::WriteFile {
+            path: template("write_file", path)?,
+            content: template("write_file", content)?,
+        },
+        Action::Each(each) => {
+            let inner = |other: &Step| other.inside.as_deref() == Some(step.name.as_str());
+            let last = steps.iter().rposition(inner).ok_or("the map has no steps")?;
+            let result = each.result.as_deref().and_then(id_of).unwrap_or(last as StepId);
+            ReadyAction::Each(Box::new(ready_each(each, result)?))
+        }
+    };
+    let original = step.name.strip_suffix(".fallback").and_then(id_of);
+    let is_substitute = |of: StepId| matches!(steps[of as usize].fallback, Some(Fallback::Step(_)));
+    let env = step.env.iter().map(|(name, text)| Ok((name.clone(), template(name, text)?)));
+    Ok(Ready {
+        action,
+        rules: rules(step, entry)?,
+        timeout: step.timeout.or(entry.timeout),
+        when: step.when.as_ref().map(|when| condition("when", when)).transpose()?,
+        fallback: match &step.fallback {
+            Some(Fallback::Value(value)) => Some(value.clone()),
+            _ => None,
+        },
+        env: env.collect::<Result<_, String>>()?,
+        dir: step.dir.as_deref().map(|text| template("dir", text)).transpose()?,
+        stdin: step.stdin.as_deref().map(|text| template("stdin", text)).transpose()?,
+        output: step.output,
+        instead_of: original.filter(|of| is_substitute(*of)),
+        substitute: id_of(&substitute_name(&step.name)),
+        is_referred_to: false,
+    })
+}
+
+fn arguments(
+    argv: &[crate::definition::Argument],
+    spelling: Spelling,
+) -> Result<Vec<Template>, String> {
+    let argument = |argument: &crate::definition::Argument| match spelling {
+        Spelling::Braces => Ok(Template::of_argument(&argument.bytes())),
+        Spelling::Dollar => {
+            let text = String::from_utf8(argument.bytes());
+            let text = text.map_err(|_| "an argument is not UTF-8".to_owned())?;
+            Template::parse(&text).map_err(|bad| format!("run: {bad}"))
+        }
+    };
+    let arguments = argv.iter().map(argument).collect::<Result<Vec<_>, String>>()?;
+    if arguments.is_empty() {
+        return Err("run: it has no program".into());
+    }
+    crate::check_arguments(&arguments).map_err(|(_, bad)| format!("run: {bad}"))?;
+    Ok(arguments)
+}
+
+fn condition(what: &str, condition: &Condition) -> Result<Expression, String> {
+    let dialect = if condition.loose { Dialect::Loose } else { Dialect::Cel };
+    Expression::parse_as(&condition.text, dialect).map_err(|bad| format!("{what}: {bad}"))
+}
+
+fn rules(step: &Step, entry: &Entry) -> Result<Rules, String> {
+    let mut rules = Rules::default();
+    let texts = &step.rules;
+    for (field, texts, add) in [
+        ("success_on", &texts.success_on, Rules::success_on as fn(&mut Rules, &str) -> _),
+        ("stop_on", &texts.stop_on, Rules::stop_on),
+        ("retry_on", &texts.retry_on, Rules::retry_on),
+        ("delay_from", &texts.delay_from, Rules::delay_from),
+    ] {
+        for text in texts {
+            add(&mut rules, text).map_err(|error| format!("{field} '{text}': {error}"))?;
+        }
+    }
+    rules.policy(&entry.retry_on, &entry.stop_on);
+    let words: Option<Vec<String>> = match &step.action {
+        Action::Run { argv, .. } => {
+            let words = argv.iter().map(crate::definition::Argument::bytes);
+            Some(words.map(|word| String::from_utf8_lossy(&word).into_owned()).collect())
+        }
+        _ => None,
+    };
+    for set in &texts.sets {
+        let set = match &set.text {
+            None => RuleSet::named(&set.name),
+            Some((text, format)) => {
+                let format = match format.as_str() {
+                    "toml" => TextFormat::Toml,
+                    "json" => TextFormat::Json,
+                    _ => TextFormat::Yaml,
+                };
+                RuleSet::read(text, format).ok().map(|read| read.or_name(&set.name))
+            }
+        }
+        .ok_or_else(|| format!("rules: `{}` is no set of rules", set.name))?;
+        rules.set(set.for_arguments(words.as_deref()));
+    }
+    Ok(rules)
+}
+
+fn ready_each(each: &Each, result: StepId) -> Result<ReadyEach, String> {
+    let template = |text: &str| Template::parse(text).map_err(|bad| format!("each: {bad}"));
+    let field = |what: &str, text: &str| {
+        FieldPath::parse(text).map_err(|bad| format!("{what}: {}", bad.message))
+    };
+    let format = match &each.source.format {
+        ItemFormat::Lines => Format::Lines,
+        ItemFormat::Nul => Format::Nul,
+        ItemFormat::JsonLines => Format::JsonLines,
+        ItemFormat::Json(path) => {
+            let path = path.as_deref().map(JsonPath::parse).transpose();
+            Format::Json(path.map_err(|bad| format!("json_path: {}", bad.message))?)
+        }
+        ItemFormat::Csv { delimiter } => {
+            let delimiter = u8::try_from(*delimiter).map_err(|_| "csv: not one byte")?;
+            Format::Csv { delimiter }
+        }
+    };
+    let origin = match &each.source.from {
+        Origin::File(path) => ReadyOrigin::File(template(path)?),
+        Origin::Stdin => ReadyOrigin::Stdin,
+        Origin::Value(text) => ReadyOrigin::Value(template(text)?),
+        Origin::Once(value) => ReadyOrigin::Once(value.clone()),
+    };
+    let sort_by = each.sort_by.as_deref().map(SortBy::parse).transpose();
+    let selection = Selection {
+        filter: each.filter.as_ref().map(|filter| condition("where", filter)).transpose()?,
+        sort_by: sort_by.map_err(|bad| format!("sort_by: {}", bad.message))?,
+        distinct: each.distinct.as_deref().map(|text| field("distinct", text)).transpose()?,
+        offset: each.offset,
+        max_items: each.max_items,
+        ..Selection::default()
+    };
+    let key = match &each.key {
+        Some(text) => KeyBy::Field(field("key", text)?),
+        None => KeyBy::Content,
+    };
+    Ok(ReadyEach { origin, format, selection, key, result })
+}

@@ -1,0 +1,21 @@
+//! The tests of `redial-flow`, one module for each subject.
+
+mod child;
+mod crashes;
+mod expression;
+mod flow_schema;
+mod history;
+mod hostile;
+mod interpreter;
+mod items;
+mod journal;
+mod machine;
+mod notation;
+mod shell;
+#[cfg(unix)]
+mod shells;
+mod store;
+mod template;
+mod values;
+mod work_items;
+mod world;
