@@ -98,7 +98,7 @@ fn tables(peers: bool, which: &[Which], redial: Option<PathBuf>) -> Vec<Table> {
         #[cfg(unix)]
         Which::Patterns => program::patterns::table(&program),
         #[cfg(unix)]
-        Which::Jobs => program::jobs::table(&program),
+        Which::Jobs => program::jobs::table(&program, &installed),
     };
     which.iter().copied().map(table).collect()
 }

@@ -42,6 +42,11 @@ pub(crate) enum Unit {
     JobRate,
     /// So many times the jobs of xargs in the same time. Held for the same reason.
     XargsShare,
+    /// So many times the jobs of a loop that only starts them, in the same time. Held for the same reason.
+    SpawnShare,
+    /// So many times the jobs that the same program does in the same time on a fast disk. Held for the same
+    /// reason.
+    DiskShare,
     /// So many times the time of the loop by hand: the median of pairs that took turns. Held for the
     /// same reason.
     HandRatio,
@@ -82,6 +87,8 @@ impl Unit {
             Self::HandRatio => "× hand in time",
             Self::JobRate => "jobs/s",
             Self::XargsShare => "× xargs -P 2",
+            Self::SpawnShare => "× bare spawn",
+            Self::DiskShare => "× fast disk",
             Self::MemoryRatio => "× memory",
             Self::QuietCpuRatio => "× quiet CPU time",
         }
@@ -112,6 +119,8 @@ impl Unit {
             | Self::GrepShare
             | Self::HandRatio
             | Self::XargsShare
+            | Self::SpawnShare
+            | Self::DiskShare
             | Self::HeapShare => format!("{number:.2}"),
             Self::Memory | Self::PrivateMemory | Self::Size => bytes_text(number),
             Self::Throughput | Self::EventRate => format!("{:.1}", number / 1e6),

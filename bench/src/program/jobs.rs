@@ -1,9 +1,14 @@
-//! `redial map` beside `xargs` and GNU parallel: jobs that do nothing, and a run of 100 000 items that is taken up again.
+//! `redial map` beside `xargs` and GNU parallel: jobs that do nothing, and what a slow disk costs,
+//! and a run of a million items that is taken up again.
 
+use std::collections::VecDeque;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 use std::{env, fs, process};
 
-use redial_core::Time;
+use redial_core::{Random, SplitMix64, Time};
 use redial_flow::definition::{
     Action, Definition, Each, ItemFormat, OnFailure, Origin, OutputKind, Source, Spelling, Step,
     VERSION,
@@ -13,7 +18,7 @@ use redial_flow::record::{Event, Outcome, Record, Start};
 use redial_flow::store::Store;
 
 use super::Program;
-use super::process::{Process, median};
+use super::process::{Process, median, undisturbed};
 use super::wrapper;
 use crate::measure::{Measured, Table};
 use crate::row::{Cell, Target};
@@ -21,104 +26,204 @@ use crate::unit::Unit;
 
 const JOBS: u32 = 2000;
 const ROUNDS: usize = 5;
-const ITEMS: u32 = 100_000;
+const ITEMS: u32 = 1_000_000;
 
 const XARGS: &str = "xargs -P 2";
 const PARALLEL: &str = "parallel";
-const COLUMNS: [&str; 4] = [XARGS, PARALLEL, "redial map", "with a journal"];
+const COLUMNS: [&str; 5] = [XARGS, PARALLEL, "bare spawn", "with a journal", "redial map"];
 
-/// Jobs that do nothing, with 8 at once; a journal has each start and end on the disk before anything acts on it. The
-/// goals are 1.4 and 1.2; what is held is what a busy machine reaches, too.
-const WITHOUT_JOURNAL_MIN: f64 = 1.1;
-const WITH_JOURNAL_MIN: f64 = 0.9;
+/// With 8 at once; a journal has each start and end on the disk before anything acts on it.
+const WITHOUT_JOURNAL_MIN: f64 = 1.4;
+const WITH_JOURNAL_MIN: f64 = 1.2;
+/// `true` takes so long to load its libraries that nobody can be much faster than xargs: what is held is how near
+/// redial comes to a loop that does nothing but start it.
+const BARE_SPAWN_MIN: f64 = 0.85;
 const MEMORY_MAX: f64 = 64e6;
+const RESUME_MAX: f64 = 3e9;
+/// A disk whose `fdatasync` takes 5 ms more, 20 jobs at once.
+const SLOW_DISK_MIN: f64 = 0.6;
 
-pub(crate) fn table(program: &Program) -> Table {
+pub(crate) fn table(program: &Program, installed: &Program) -> Table {
     let directory = Directory::new();
-    let mut notes = Vec::new();
-    let mut rows = jobs(program, &directory, &mut notes);
+    let missing = wrapper::find(PARALLEL).is_none();
+    let notes = missing.then(|| wrapper::note(&[PARALLEL])).flatten().into_iter().collect();
+    let lines: String = (1..=JOBS).map(|number| format!("{number}\n")).collect();
+    let items = directory.path.join("items.txt");
+    // Where it cannot be written, what is measured says so.
+    let _ = fs::write(&items, lines);
+    let mut rows = Vec::new();
+    rows.extend(Jobs::timed(program, &directory, "true").rows_of_true());
+    if let Some(exits) = directory.program_that_exits() {
+        rows.extend(Jobs::timed(program, &directory, &exits).rows_of_nothing());
+    }
+    rows.extend(on_a_slow_disk(installed, &directory));
     rows.extend(resumed(program, &directory));
     Table { columns: COLUMNS.to_vec(), rows, notes }
 }
 
-/// `true` for each line of a file, in turns.
-fn jobs(program: &Program, directory: &Directory, notes: &mut Vec<String>) -> Vec<Measured> {
-    let measure = "2000 times true";
-    let items = directory.path.join("items.txt");
-    let lines: String = (1..=JOBS).map(|number| format!("{number}\n")).collect();
-    if fs::write(&items, lines).is_err() {
-        return Vec::new();
-    }
-    let (items, store) = (items.display().to_string(), directory.path.display().to_string());
-    let xargs = Process::new("xargs", &["-a", &items, "-P", "2", "-n", "1", "true"]);
-    let parallel = wrapper::find(PARALLEL);
-    if parallel.is_none() {
-        notes.extend(wrapper::note(&[PARALLEL]));
-    }
-    let joblog = directory.path.join("joblog").display().to_string();
-    let parallel = parallel
-        .map(|path| Process::new(path, &["--joblog", &joblog, "-a", &items, "-j", "2", "true"]));
-    let mut times: [Vec<std::time::Duration>; 4] = Default::default();
-    for round in 0..ROUNDS {
-        let map = ["map", "-q", "-j", "8", "--items", &items, "--", "true"];
-        let name = format!("round-{round}");
-        let kept = [
-            "map", "-q", "-j", "8", "--store", &store, "--run", &name, "--items", &items, "--",
-            "true",
-        ];
-        let ours = [program.process(&map), program.process(&kept)];
-        let timed = [
-            xargs.timed().ok(),
-            parallel.as_ref().and_then(|parallel| parallel.timed().ok()),
-            ours[0].as_ref().ok().and_then(|process| process.timed().ok()),
-            ours[1].as_ref().ok().and_then(|process| process.timed().ok()),
-        ];
-        for (all, time) in times.iter_mut().zip(timed) {
-            all.extend(time);
-        }
-    }
-    let rate = |all: &Vec<std::time::Duration>| match all.is_empty() {
-        true => Cell::Absent,
-        false => Cell::Number(f64::from(JOBS) / median(all.clone()) * 1e9),
-    };
-    // Pairs of turns, so that a busy moment hits both alike.
-    let share = |all: &Vec<std::time::Duration>| {
-        let mut pairs: Vec<f64> = times[0]
-            .iter()
-            .zip(all)
-            .map(|(theirs, ours)| theirs.as_secs_f64() / ours.as_secs_f64())
-            .collect();
-        pairs.sort_by(f64::total_cmp);
-        pairs
-            .get(pairs.len() / 2)
-            .map_or(Cell::Unmeasured("it fails"), |share| Cell::Number(*share))
-    };
-    let target = |min| Some(Target::AtLeast(min));
-    vec![
-        Measured {
-            measure,
-            unit: Unit::JobRate,
-            target: None,
-            cells: times.iter().map(rate).collect(),
-        },
-        Measured {
-            measure: "the same without a journal",
-            unit: Unit::XargsShare,
-            target: target(WITHOUT_JOURNAL_MIN),
-            cells: vec![Cell::Number(1.0), Cell::Absent, Cell::Absent, share(&times[2])],
-        },
-        Measured {
-            measure: "the same with one, synced",
-            unit: Unit::XargsShare,
-            target: target(WITH_JOURNAL_MIN),
-            cells: vec![Cell::Number(1.0), Cell::Absent, Cell::Absent, share(&times[3])],
-        },
-    ]
+/// How long each took for all jobs, in each round; in the order of the columns.
+struct Jobs {
+    times: [Vec<Duration>; COLUMNS.len()],
 }
 
-/// A run of 100 000 items, all of them finished, that is taken up again.
+impl Jobs {
+    /// A command for each line of a file, in turns.
+    fn timed(program: &Program, directory: &Directory, command: &str) -> Self {
+        let items = directory.path.join("items.txt").display().to_string();
+        let store = directory.path.display().to_string();
+        let xargs = Process::new("xargs", &["-a", &items, "-P", "2", "-n", "1", command]);
+        let joblog = directory.path.join("joblog").display().to_string();
+        let parallel = wrapper::find(PARALLEL).map(|path| {
+            Process::new(path, &["--joblog", &joblog, "-a", &items, "-j", "2", command])
+        });
+        let mut times: [Vec<Duration>; COLUMNS.len()] = Default::default();
+        for round in 0..ROUNDS {
+            let name = format!("round-{round}-{}", command.len());
+            #[rustfmt::skip]
+            let kept = [
+                "map", "-q", "-j", "8", "--store", &store, "--run", &name, "--items", &items, "--", command,
+            ];
+            let kept = program.process(&kept);
+            let map = program.process(&["map", "-q", "-j", "8", "--items", &items, "--", command]);
+            let timed = [
+                xargs.timed().ok(),
+                parallel.as_ref().and_then(|parallel| parallel.timed().ok()),
+                bare_spawn(command),
+                kept.ok().and_then(|process| process.timed().ok()),
+                map.ok().and_then(|process| process.timed().ok()),
+            ];
+            for (all, time) in times.iter_mut().zip(timed) {
+                all.extend(time);
+            }
+        }
+        Self { times }
+    }
+
+    fn rates(&self, measure: &'static str) -> Measured {
+        let rate = |all: &Vec<Duration>| match all.is_empty() {
+            true => Cell::Absent,
+            false => Cell::Number(f64::from(JOBS) / median(all.clone()) * 1e9),
+        };
+        let cells = self.times.iter().map(rate).collect();
+        Measured { measure, unit: Unit::JobRate, target: None, cells }
+    }
+
+    /// How many times as many jobs one column does as another: the median of pairs of turns, so that a busy
+    /// moment hits both alike.
+    fn share(&self, ours: usize, theirs: usize) -> Cell {
+        let pairs = self.times[theirs].iter().zip(&self.times[ours]);
+        let mut shares: Vec<f64> =
+            pairs.map(|(theirs, ours)| theirs.as_secs_f64() / ours.as_secs_f64()).collect();
+        shares.sort_by(f64::total_cmp);
+        let middle = shares.get(shares.len() / 2);
+        middle.map_or(Cell::Unmeasured("it fails"), |share| Cell::Number(*share))
+    }
+
+    fn rows_of_true(&self) -> Vec<Measured> {
+        let over_xargs = |ours| self.share(ours, 0);
+        vec![
+            self.rates("2000 times true"),
+            Measured {
+                measure: "the same",
+                unit: Unit::XargsShare,
+                target: None,
+                cells: (0..COLUMNS.len()).map(over_xargs).collect(),
+            },
+            row(
+                "the same over a bare spawn",
+                Unit::SpawnShare,
+                Target::AtLeast(BARE_SPAWN_MIN),
+                self.share(4, 2),
+            ),
+        ]
+    }
+
+    fn rows_of_nothing(&self) -> Vec<Measured> {
+        let row = |measure, min, ours| {
+            row(measure, Unit::XargsShare, Target::AtLeast(min), self.share(ours, 0))
+        };
+        vec![
+            self.rates("2000 times a program that exits"),
+            row("the same without a journal", WITHOUT_JOURNAL_MIN, 4),
+            row("the same with one, synced", WITH_JOURNAL_MIN, 3),
+        ]
+    }
+}
+
+/// A row about redial alone.
+fn row(measure: &'static str, unit: Unit, target: Target, cell: Cell) -> Measured {
+    let mut cells = vec![Cell::Absent; COLUMNS.len() - 1];
+    cells.push(cell);
+    Measured { measure, unit, target: Some(target), cells }
+}
+
+/// `posix_spawn` and `waitpid` in a loop, 8 at once: nobody can be faster than that.
+fn bare_spawn(command: &str) -> Option<Duration> {
+    let start = Instant::now();
+    let mut running = VecDeque::new();
+    for number in 1..=JOBS {
+        if running.len() == 8 {
+            running.pop_front().map(|mut child: Child| child.wait()).transpose().ok()?;
+        }
+        let mut command = Command::new(command);
+        undisturbed(&mut command).arg(number.to_string()).stdin(Stdio::null());
+        running.push_back(command.spawn().ok()?);
+    }
+    for mut child in running {
+        child.wait().ok()?;
+    }
+    Some(start.elapsed())
+}
+
+/// `fdatasync` of the C library, with a delay: preloaded, it makes a disk slow.
+const SLOW_DISK: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+int fdatasync(int file) {
+    int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
+    int result = real(file);
+    usleep(atoi(getenv("SYNC_DELAY_MICROS")));
+    return result;
+}
+"#;
+
+/// `true` with a journal on a disk that is slow to sync, as a share of what this disk does. The library is preloaded in
+/// both, and what it is preloaded into is linked dynamically.
+fn on_a_slow_disk(installed: &Program, directory: &Directory) -> Vec<Measured> {
+    let share = || {
+        let redial = installed.path.clone()?.display().to_string();
+        let library = directory.library(SLOW_DISK).ok_or("cc does not build a library")?;
+        let preload = format!("LD_PRELOAD={library}");
+        let items = directory.path.join("items.txt").display().to_string();
+        let store = directory.path.display().to_string();
+        let timed = |micros: u32, round: usize| {
+            let name = format!("disk-{micros}-{round}");
+            let delay = format!("SYNC_DELAY_MICROS={micros}");
+            #[rustfmt::skip]
+            let arguments = [
+                &preload, &delay, &redial, "map", "-q", "-j", "20", "--store", &store, "--run", &name, "--items", &items,
+                "--", "true",
+            ];
+            Process::new("env", &arguments).timed()
+        };
+        let mut shares = Vec::new();
+        for round in 0..ROUNDS {
+            let (fast, slow) = (timed(0, round)?, timed(5000, round)?);
+            shares.push(fast.as_secs_f64() / slow.as_secs_f64());
+        }
+        shares.sort_by(f64::total_cmp);
+        Ok(shares[ROUNDS / 2])
+    };
+    let share = share().map_or_else(Cell::Unmeasured, Cell::Number);
+    let measure = "true with a journal, 20 at once, fdatasync + 5 ms";
+    vec![row(measure, Unit::DiskShare, Target::AtLeast(SLOW_DISK_MIN), share)]
+}
+
+/// A run of a million items, all of them finished, that is taken up again.
 fn resumed(program: &Program, directory: &Directory) -> Vec<Measured> {
-    let measure = "resume of 100 000 finished items";
+    let measure = "resume of 1 000 000 finished items";
     let store = directory.path.join("million");
     let made = finished(&store);
     let path = store.display().to_string();
@@ -129,15 +234,9 @@ fn resumed(program: &Program, directory: &Directory) -> Vec<Measured> {
     };
     let memory = read(&|process| process.peak(1).map(|bytes| bytes as f64));
     let time = read(&|process| process.timed().map(|time| time.as_nanos() as f64));
-    let row = |unit, target, cell| Measured {
-        measure,
-        unit,
-        target,
-        cells: vec![Cell::Absent, Cell::Absent, Cell::Absent, cell],
-    };
     vec![
-        row(Unit::Memory, Some(Target::Goal(MEMORY_MAX)), memory),
-        row(Unit::Nanoseconds, Some(Target::AtMost(3e9)), time),
+        row(measure, Unit::Memory, Target::AtMost(MEMORY_MAX), memory),
+        row(measure, Unit::Nanoseconds, Target::AtMost(RESUME_MAX), time),
     ]
 }
 
@@ -191,7 +290,7 @@ fn finished(store: &std::path::Path) -> Result<(), &'static str> {
             .clone()
             .map(|item| {
                 serde_json::json!({"step": "map", "item": item, "key": item.to_string(),
-                    "fingerprint": format!("{:016x}", u64::from(item) + 1), "value": item.to_string()})
+                    "fingerprint": format!("{:016x}", SplitMix64::new(u64::from(item)).word()), "value": item.to_string()})
             })
             .collect();
         items.append(&lines).map_err(|_| NO)?;
@@ -236,6 +335,49 @@ impl Directory {
         // Where it cannot be made, what is measured says so.
         let _ = fs::create_dir_all(&path);
         Self { path }
+    }
+
+    /// A library, from its source in C.
+    fn library(&self, source: &str) -> Option<String> {
+        let [text, library] = ["library.c", "library.so"].map(|name| self.path.join(name));
+        fs::write(&text, source).ok()?;
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &text]).arg("-ldl");
+        cc.status().ok().filter(|status| status.success())?;
+        Some(library.display().to_string())
+    }
+
+    /// A program that does nothing but exit, and needs no library: an ELF file of one segment, whose code is
+    /// `exit(0)`. None on a processor that does not run it.
+    fn program_that_exits(&self) -> Option<String> {
+        if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+            return None;
+        }
+        const BASE: u64 = 0x40_0000;
+        const HEADERS: u64 = 64 + 56;
+        // mov eax, 60; xor edi, edi; syscall
+        let code = [0xb8, 60, 0, 0, 0, 0x31, 0xff, 0x0f, 0x05];
+        let length = HEADERS + code.len() as u64;
+        // 64 bits, little-endian, an executable for x86-64.
+        let mut elf = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let halves = |elf: &mut Vec<u8>, halves: &[u16]| {
+            elf.extend(halves.iter().flat_map(|half| half.to_le_bytes()));
+        };
+        let longs = |elf: &mut Vec<u8>, longs: &[u64]| {
+            elf.extend(longs.iter().flat_map(|long| long.to_le_bytes()));
+        };
+        halves(&mut elf, &[2, 62, 1, 0]);
+        // The entry point, and where the program headers and no section headers are.
+        longs(&mut elf, &[BASE + HEADERS, 64, 0]);
+        halves(&mut elf, &[0, 0, 64, 56, 1, 0, 0, 0]);
+        // One segment to load, readable and executable.
+        halves(&mut elf, &[1, 0, 5, 0]);
+        longs(&mut elf, &[0, BASE, BASE, length, length, 0x1000]);
+        elf.extend(code);
+        let path = self.path.join("exits");
+        fs::write(&path, elf).ok()?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).ok()?;
+        Some(path.display().to_string())
     }
 }
 

@@ -155,7 +155,11 @@ pub fn read(text: &str, format: Format) -> Reading {
 /// assert_eq!(recognise("steps: [{retry_config: {attempts: 3}}]", Format::Yaml), None);
 /// ```
 pub fn recognise(text: &str, format: Format) -> Option<Notation> {
-    let roots = Text::new(text, format).parse().ok()?;
+    recognise_trees(&Text::new(text, format).parse().ok()?)
+}
+
+/// The same for a text that is parsed already.
+pub fn recognise_trees(roots: &[Node]) -> Option<Notation> {
     let root = roots.first()?;
     notation_of(root).filter(|notation| *notation == Notation::Flow || has_step(root))
 }

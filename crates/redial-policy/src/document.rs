@@ -9,9 +9,10 @@ use crate::diagnostic::{Diagnostic, Kind, Span};
 use crate::draft::Read;
 use crate::fields::{excerpt, nearest, tagged};
 use crate::matcher::{self, Matcher, Patterns};
+use crate::notation::Source;
 use crate::rule_set::RuleSet;
 use crate::tree::{Field, Node, Value};
-use crate::{Format, clause, file, lookalike, retry_config, retry_policy, script, tree};
+use crate::{Format, clause, file, lookalike, retry_config, retry_policy, script};
 
 /// The largest text that is read: 4 MiB, which is more than ten thousand policies need.
 pub const TEXT_MAX: usize = 4 << 20;
@@ -200,43 +201,37 @@ impl Document {
 /// );
 /// ```
 pub fn read(text: &str, format: Format, notation: Option<Notation>) -> Document {
-    if text.len() > TEXT_MAX {
-        let message = format!("this text has {} bytes; at most {TEXT_MAX} are read", text.len());
-        return Document::refuse(Diagnostic::new(
-            Kind::TooLarge,
-            Span { start: 0, end: 0 },
-            message,
-        ));
-    }
-    if let Some(at) = text.find('\0') {
-        let message = "there is a NUL byte here; a policy is text";
-        return Document::refuse(Diagnostic::new(
-            Clause::Syntax,
-            Span { start: at, end: at + 1 },
-            message,
-        ));
-    }
-    let mut document = match format {
-        Format::Text => script::read(text, notation == Some(Notation::Clause)),
-        _ => match tree::parse(text, format) {
-            Ok(roots) => of_trees(&roots, text, format, notation),
-            Err(mut diagnostic) => {
-                lookalike::name(&mut diagnostic, text, true);
-                Document::refuse(diagnostic)
+    let source = Source::new(text, format);
+    source.document(source.parse().as_deref(), notation)
+}
+
+impl Source<'_> {
+    /// The policies of a text whose trees are [parsed](Self::parse) already; otherwise as [`read`].
+    pub fn document(
+        &self,
+        roots: Result<&[Node], &Diagnostic>,
+        notation: Option<Notation>,
+    ) -> Document {
+        let &Self { text, format } = self;
+        let mut document = match roots {
+            Ok(_) if format == Format::Text => {
+                script::read(text, notation == Some(Notation::Clause))
             }
-        },
-    };
-    document.diagnostics.iter_mut().for_each(|found| lookalike::name(found, text, false));
-    // A workflow may have no policy. An empty text, or one whose notation was given, may not.
-    let expected = notation.is_some() || text.trim().is_empty();
-    if expected && document.entries.is_empty() && document.diagnostics.is_empty() {
-        let nothing = Diagnostic::new(Kind::NoPolicy, Span { start: 0, end: 0 }, NO_POLICY);
-        document.diagnostics.push(nothing);
+            Ok(roots) => of_trees(roots, text, format, notation),
+            Err(diagnostic) => Document::refuse(diagnostic.clone()),
+        };
+        document.diagnostics.iter_mut().for_each(|found| lookalike::name(found, text, false));
+        // A workflow may have no policy. An empty text, or one whose notation was given, may not.
+        let expected = notation.is_some() || text.trim().is_empty();
+        if expected && document.entries.is_empty() && document.diagnostics.is_empty() {
+            let nothing = Diagnostic::new(Kind::NoPolicy, Span { start: 0, end: 0 }, NO_POLICY);
+            document.diagnostics.push(nothing);
+        }
+        document.diagnostics.sort_by_key(|found| found.span.start);
+        // A YAML alias brings the same finding into several policies.
+        document.diagnostics.dedup();
+        document
     }
-    document.diagnostics.sort_by_key(|found| found.span.start);
-    // A YAML alias brings the same finding into several policies.
-    document.diagnostics.dedup();
-    document
 }
 
 pub(crate) const NO_POLICY: &str = "there is no policy in this text";

@@ -84,7 +84,11 @@ impl<'t> Source<'t> {
         }
         if let Some(at) = text.find('\0') {
             let span = Span { start: at, end: at + 1 };
-            return Err(Diagnostic::new(Clause::Syntax, span, "there is a NUL byte here"));
+            return Err(Diagnostic::new(
+                Clause::Syntax,
+                span,
+                "there is a NUL byte here; only text can be read",
+            ));
         }
         tree::parse(text, self.format).map_err(|mut found| {
             lookalike::name(&mut found, text, true);

@@ -1,7 +1,8 @@
 //! `redial check`: the diagnostics of policies, rules and flows, and their fixes.
 
-use redial_flow::notation::recognise;
-use redial_policy::{Diagnostic, Fix, Notation, fix, fixable, read};
+use redial_flow::notation::recognise_trees;
+use redial_policy::notation::{Node, Source as Trees};
+use redial_policy::{Diagnostic, Fix, Notation, fix, fixable};
 use serde::Serialize;
 
 use crate::args::{Check, CheckFormat};
@@ -114,7 +115,8 @@ fn apply(
     notation: Option<Notation>,
     summary: &mut Summary,
 ) -> Result<(), Failure> {
-    let (text, applied) = match is_flow(source, notation) {
+    let trees = Trees::new(&source.text, source.format).parse();
+    let (text, applied) = match is_flow(trees.as_deref(), notation) {
         true => flows::fix(source)?,
         false => fix(&source.text, source.format, notation),
     };
@@ -139,8 +141,8 @@ fn is_stream(source: &Source) -> bool {
 }
 
 /// Whether it is a flow: a dialect of policies says that it is meant to be none.
-fn is_flow(source: &Source, notation: Option<Notation>) -> bool {
-    notation.is_none() && recognise(&source.text, source.format).is_some()
+fn is_flow(trees: Result<&[Node], &Diagnostic>, notation: Option<Notation>) -> bool {
+    notation.is_none() && trees.is_ok_and(|roots| recognise_trees(roots).is_some())
 }
 
 /// What was found in a text.
@@ -155,9 +157,11 @@ struct Found {
 }
 
 fn found(source: &Source, notation: Option<Notation>) -> Result<Found, Failure> {
-    let document = read(&source.text, source.format, notation);
+    let text = Trees::new(&source.text, source.format);
+    let trees = text.parse();
+    let document = text.document(trees.as_deref(), notation);
     let policies = document.policies().len();
-    if is_flow(source, notation) {
+    if is_flow(trees.as_deref(), notation) {
         let (reading, fixes) = flows::Outside::default().read(source)?;
         let steps = Some(reading.definition.map_or(0, |definition| definition.steps.len()));
         let diagnostics = reading.diagnostics;
