@@ -15,7 +15,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-pub use crate::flow::{FailuresMax, NeedKind, OnFailure, Rate};
+pub use crate::flow::{BreakerSettings, BudgetSettings, FailuresMax, NeedKind, OnFailure, Rate};
 
 /// The version of `flow.json`. Fields are only ever added.
 pub const VERSION: u32 = 1;
@@ -109,6 +109,12 @@ pub struct Step {
     /// How many of its attempts start in a time at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// What its retries are paid from; of a map, those of all its inner steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetSettings>,
+    /// What starts none of its attempts for a while after failures in a row; of a map, none of its inner steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breaker: Option<BreakerSettings>,
     /// The secrets that it gets, as variables of these names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
@@ -136,6 +142,8 @@ impl Step {
             priority: 0,
             slots: None,
             rate: None,
+            budget: None,
+            breaker: None,
             secrets: Vec::new(),
         }
     }

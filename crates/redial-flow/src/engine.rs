@@ -1232,7 +1232,8 @@ impl Engine {
         let outcome = match launch {
             Launch::Command(launched) if launched.missing_directory().is_some() => {
                 let directory = launched.missing_directory().unwrap_or_default();
-                Err(format!("there is no directory {}", directory.display()))
+                let message = format!("there is no directory {}", directory.display());
+                Err((Outcome::SpawnError, message))
             }
             Launch::Command(mut launched) => {
                 let files = self.slots[at].spare.take().map_or_else(Written::pair, Ok);
@@ -1279,19 +1280,20 @@ impl Engine {
                     }
                 }
             }
-            Launch::WriteFile { path, content } => std::fs::write(&path, content)
-                .map_err(|error| format!("cannot write {}: {error}", path.display())),
+            Launch::WriteFile { path, content } => {
+                std::fs::write(&path, content).map_err(|error| {
+                    (Outcome::Failed, format!("cannot write {}: {error}", path.display()))
+                })
+            }
         };
         self.slots[at].state = SlotState::Idle;
         let mut record = self.machine.record(now, Event::AttemptEnd, task);
         record.attempt = Some(attempt);
         record.duration_ns = Some(nanos(self.now().since(now)));
-        record.outcome = Some(match &outcome {
-            Ok(()) => Outcome::Succeeded,
-            Err(_) => Outcome::Failed,
-        });
+        record.outcome =
+            Some(outcome.as_ref().map_or_else(|(outcome, _)| *outcome, |()| Outcome::Succeeded));
         record.verdict = outcome.is_err().then_some(Verdict::Retry);
-        record.message = outcome.err().map(Into::into);
+        record.message = outcome.err().map(|(_, message)| message.into());
         self.record(record);
     }
 

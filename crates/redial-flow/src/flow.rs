@@ -6,6 +6,8 @@ use std::time::Duration;
 use redial_core::{Backoff, Limits, Policy};
 use serde::{Deserialize, Serialize};
 
+pub use crate::settings::{BreakerSettings, BudgetSettings};
+
 /// A step, by its place in [`Flow::steps`].
 pub type StepId = u32;
 
@@ -35,6 +37,12 @@ pub struct Step {
     pub slots: Option<NonZeroU32>,
     /// How many of its attempts start in a time at most.
     pub rate: Option<Rate>,
+    /// What its retries are paid from; of a map, those of all its inner steps.
+    pub budget: Option<BudgetSettings>,
+    /// What starts none of its attempts for a while after failures in a row; of a map, none of its inner steps.
+    pub breaker: Option<BreakerSettings>,
+    /// It takes the place of a step that has given up: the budget and the breaker of its map are not about it.
+    pub is_substitute: bool,
     /// Of what is ready at the same time, the highest starts first.
     pub priority: i32,
     /// Whether it may run again when it is not known whether it has succeeded.
@@ -141,6 +149,9 @@ impl Step {
             limits: Limits::new(),
             slots: None,
             rate: None,
+            budget: None,
+            breaker: None,
+            is_substitute: false,
             priority: 0,
             is_idempotent: true,
             on_failure: OnFailure::Stop,

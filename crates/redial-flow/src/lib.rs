@@ -32,6 +32,7 @@ pub mod outlook;
 pub mod prepared;
 pub mod record;
 mod reference;
+mod settings;
 mod shell;
 pub mod store;
 mod suspicion;

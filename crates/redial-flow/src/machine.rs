@@ -5,15 +5,17 @@
 //! records say: a crash can be tried after each of them, and a run is replayed by applying them again.
 
 mod rate;
+mod shared;
 mod task;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use redial_core::{Call, Decision, SplitMix64, Stop, Time};
+use redial_core::{BreakerSnapshot, BudgetSnapshot, Call, Decision, SplitMix64, Stop, Time};
 
 use self::rate::Pacer;
+use self::shared::{Asked, Report, Shared};
 use self::task::{Phase, Queued, Task};
 use crate::flow::{Flow, NeedKind, OnFailure, Place, Step, StepId};
 use crate::record::{Action, Event, Outcome, Record, Verdict};
@@ -174,6 +176,7 @@ struct State {
     queue: BinaryHeap<Reverse<Queued>>,
     running: u32,
     pacer: Option<Pacer>,
+    shared: Shared,
     map: Map,
 }
 
@@ -204,7 +207,11 @@ impl Machine {
     pub fn new(flow: Arc<Flow>, run: &str, seed: u64) -> Self {
         let names = flow.steps.iter().zip(0..).map(|(step, id)| (step.name.as_str().into(), id));
         let names = names.collect();
-        let state = |step: &Step| State { pacer: step.rate.map(Pacer::new), ..State::default() };
+        let state = |step: &Step| State {
+            pacer: step.rate.map(Pacer::new),
+            shared: Shared::new(step),
+            ..State::default()
+        };
         let steps = flow.steps.iter().map(state).collect();
         let mut machine = Self {
             flow,
@@ -253,6 +260,16 @@ impl Machine {
     /// What has become of an item.
     pub fn item(&self, map: StepId, item: u32) -> Option<ItemState> {
         self.steps[map as usize].map.items.get(item as usize).copied()
+    }
+
+    /// What the budget of a step holds, as far as its records say; the floor since the last retry is not in it.
+    pub fn budget(&self, step: StepId) -> Option<BudgetSnapshot> {
+        self.steps[step as usize].shared.budget()
+    }
+
+    /// The state of a step's breaker.
+    pub fn breaker(&self, step: StepId, now: Time) -> Option<BreakerSnapshot> {
+        self.steps[step as usize].shared.breaker(now)
     }
 
     /// How many attempts are running.
@@ -403,7 +420,12 @@ impl Machine {
         let mut best: Option<(Queued, TaskId)> = None;
         for step in self.queued.iter().copied().collect::<Vec<_>>() {
             let Some(queued) = self.head(step) else { continue };
-            match self.start_at(step, queued.due.max(now)) {
+            let at = self.start_at(step, queued.due.max(now));
+            if let Some(stop) = self.never_starts(&queued, at, now) {
+                let record = self.gave_up(queued.task, now, Outcome::Failed, stop.name());
+                return Next::Write(Box::new(record));
+            }
+            match at {
                 Some(at) if at <= now => {
                     if best.as_ref().is_none_or(|(first, _)| queued < *first) {
                         best = Some((queued, queued.task));
@@ -497,6 +519,17 @@ impl Machine {
         }
         task.attempts += 1;
         task.phase = Phase::Running;
+        let is_first = !std::mem::replace(&mut task.has_deposited, true);
+        let permits = self.shared(id.step).map(|shared| {
+            let shared = shared?;
+            if is_first {
+                shared.deposit();
+            }
+            shared.admit(time)
+        });
+        if let Some(task) = self.tasks.get_mut(&id) {
+            task.permits = permits;
+        }
         self.running += 1;
         for step in self.with_map(id.step) {
             let state = &mut self.steps[step as usize];
@@ -545,6 +578,9 @@ impl Machine {
             return Err(impossible(record, "it is over, or was not to be done yet"));
         }
         self.meet(record, id)?;
+        if self.tasks.get(&id).is_some_and(Task::has_paid) {
+            self.shared(id.step).into_iter().flatten().for_each(Shared::refund);
+        }
         self.time = time;
         self.finish(id, end);
         Ok(())
@@ -559,6 +595,7 @@ impl Machine {
         let is_idempotent = self.flow.steps[id.step as usize].is_idempotent;
         let outcome = record.outcome.ok_or_else(|| impossible(record, "it has no outcome"))?;
         let mut succeeded = false;
+        let permits = std::mem::take(&mut task.permits);
         match outcome {
             Outcome::Succeeded => succeeded = true,
             // What may have succeeded must not run again.
@@ -574,6 +611,12 @@ impl Machine {
                 let delay = record.delay_ns.map(std::time::Duration::from_nanos);
                 task.phase = Phase::Failed(record.verdict.unwrap_or(Verdict::Retry), delay);
                 self.unsettled.push_back(id);
+            }
+        }
+        let report = Report::of(outcome, record.verdict);
+        for (shared, period) in self.shared(id.step).into_iter().zip(permits) {
+            if let Some(shared) = shared {
+                shared.report(period, report, time);
             }
         }
         self.running -= 1;
@@ -606,6 +649,8 @@ impl Machine {
                 let delay = std::time::Duration::from_nanos(record.delay_ns.unwrap_or(0));
                 let due = record.due_ns.map_or(time, Time::from_nanos).min(time.after(delay));
                 self.requeue(id, due);
+                let shared = self.shared(id.step).into_iter().flatten();
+                shared.for_each(|shared| shared.withdraw(time));
             }
             _ => {
                 task.phase =
@@ -688,22 +733,7 @@ impl Machine {
         let step = &self.flow.steps[id.step as usize];
         let task = &self.tasks[&id];
         if let Phase::GivenUp(outcome, reason) = &task.phase {
-            let may_have_succeeded = *outcome != Outcome::Failed;
-            let (event, outcome) = match step.on_failure {
-                OnFailure::Continue if !may_have_succeeded => {
-                    (Event::StepEnd, Some(Outcome::Failed))
-                }
-                OnFailure::Fallback if !may_have_succeeded => {
-                    (Event::StepEnd, Some(Outcome::Recovered))
-                }
-                _ => (Event::Dead, None),
-            };
-            return Record {
-                outcome,
-                reason: Some(reason.clone()),
-                attempt: Some(task.attempts),
-                ..self.record(now, event, id)
-            };
+            return self.gave_up(id, now, *outcome, reason);
         }
         let now = now.max(self.time);
         let (verdict, dictated) = match &task.phase {
@@ -725,8 +755,9 @@ impl Machine {
         let resumed = Call::resume(&step.policy, snapshot, now);
         let (decision, call) = match resumed {
             Ok(mut call) => {
+                let mut gate = Asked(self.shared(id.step));
                 let decision =
-                    call.failed_past(&step.limits, &mut (), || now, || verdict, &mut random);
+                    call.failed_past(&step.limits, &mut gate, || now, || verdict, &mut random);
                 (decision, call.snapshot(now, random.words_since(seed)))
             }
             Err(_) => (Decision::Stop(Stop::AttemptsSpent), snapshot),
@@ -748,6 +779,40 @@ impl Machine {
             }
         }
         record
+    }
+
+    /// The end of a task after which nothing follows.
+    fn gave_up(&self, id: TaskId, now: Time, outcome: Outcome, reason: &str) -> Record {
+        let may_have_succeeded = outcome != Outcome::Failed;
+        let (event, outcome) = match self.flow.steps[id.step as usize].on_failure {
+            OnFailure::Continue if !may_have_succeeded => (Event::StepEnd, Some(Outcome::Failed)),
+            OnFailure::Fallback if !may_have_succeeded => {
+                (Event::StepEnd, Some(Outcome::Recovered))
+            }
+            _ => (Event::Dead, None),
+        };
+        Record {
+            outcome,
+            reason: Some(reason.into()),
+            attempt: Some(self.attempts(id)),
+            ..self.record(now, event, id)
+        }
+    }
+
+    /// Why a task that waits for its next attempt will never make it, if the earliest start is at or after its deadline: an attempt
+    /// that is cut as it starts would be one for nothing, and as the probe of a breaker it would open it again.
+    fn never_starts(&self, queued: &Queued, start_at: Option<Time>, now: Time) -> Option<Stop> {
+        let deadline = self.deadline(queued.task)?;
+        let is_late = |at: Time| at >= deadline;
+        if !is_late(start_at.unwrap_or(now)) {
+            return None;
+        }
+        let from = queued.due.max(now);
+        let mut breakers = self.shared(queued.task.step).into_iter().flatten();
+        match breakers.any(|shared| !is_late(from) && shared.admits_at(from).is_some_and(is_late)) {
+            true => Some(Stop::BreakerOpen),
+            false => Some(Stop::Deadline),
+        }
     }
 
     /// A task is over.
@@ -905,8 +970,8 @@ impl Machine {
         maps
     }
 
-    /// From when on a step, and the map around it, have a slot and a place in their rate; none where
-    /// only the end of an attempt makes a difference.
+    /// From when on a step, and the map around it, have a slot, a place in their rate and a breaker that
+    /// admits an attempt; none where only the end of an attempt makes a difference.
     fn start_at(&self, step: StepId, from: Time) -> Option<Time> {
         let mut at = from;
         for step in self.with_map(step) {
@@ -919,7 +984,20 @@ impl Machine {
             }
             at = at.max(state.pacer.as_ref().map_or(at, |pacer| pacer.free_at()));
         }
+        for shared in self.shared(step).into_iter().flatten() {
+            at = shared.admits_at(at)?;
+        }
         Some(at)
+    }
+
+    /// The budget and the breaker of a step, and those of the map that it is in.
+    fn shared(&self, step: StepId) -> [Option<&Shared>; 2] {
+        let of = |step: StepId| &self.steps[step as usize].shared;
+        let map = match self.flow.steps[step as usize] {
+            Step { place: Place::Inside(map), is_substitute: false, .. } => Some(of(map)),
+            _ => None,
+        };
+        [Some(of(step)), map]
     }
 
     /// A step, and the map that it is in.

@@ -116,8 +116,11 @@ impl Prepared {
         for step in &steps {
             let at = |message: String| BadDefinition { step: step.name.clone(), message };
             let entry = entry_of(&step.policy).map_err(at)?;
-            flow.steps.push(machine_step(step, &steps, &names, &entry).map_err(at)?);
-            ready.push(ready_step(step, &steps, &names, &entry).map_err(at)?);
+            let prepared = ready_step(step, &steps, &names, &entry).map_err(at)?;
+            let is_substitute = prepared.instead_of.is_some();
+            let step = machine_step(step, &steps, &names, &entry).map_err(at)?;
+            flow.steps.push(flow::Step { is_substitute, ..step });
+            ready.push(prepared);
         }
         let outputs = definition.outputs.iter().map(|(name, text)| {
             let template = Template::parse(text).map_err(|bad| BadDefinition {
@@ -252,6 +255,9 @@ fn machine_step(
         (Some(Fallback::Step(_)), _) => OnFailure::Continue,
         (None, on_failure) => on_failure,
     };
+    // The machine has no way to refuse them.
+    let _ = step.budget.map(|settings| settings.builder()).transpose()?;
+    let _ = step.breaker.map(|settings| settings.builder()).transpose()?;
     Ok(flow::Step {
         name: step.name.clone(),
         place,
@@ -260,6 +266,9 @@ fn machine_step(
         limits,
         slots: step.slots,
         rate: step.rate,
+        budget: step.budget,
+        breaker: step.breaker,
+        is_substitute: false,
         priority: step.priority,
         is_idempotent: step.idempotent,
         on_failure,

@@ -21,6 +21,10 @@ pub(super) struct Task {
     pub(super) queued: u64,
     /// When its next attempt is due.
     pub(super) due: Time,
+    /// The periods in which the breakers of its step and of the map admitted the attempt that runs.
+    pub(super) permits: [Option<u16>; 2],
+    /// Whether it has brought its share to the budgets: once, also where its first attempt was cut and does not count.
+    pub(super) has_deposited: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -44,11 +48,18 @@ impl Task {
             phase: Phase::Queued,
             queued: 0,
             due: Time::ZERO,
+            permits: [None; 2],
+            has_deposited: false,
         }
     }
 
     pub(super) fn is_running(&self) -> bool {
         self.phase == Phase::Running
+    }
+
+    /// Whether a retry was decided, and so paid for, that has not been made.
+    pub(super) fn has_paid(&self) -> bool {
+        self.phase == Phase::Queued && self.call.failures > 0
     }
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use redial_core::policy;
-use redial_flow::flow::{Flow, NeedKind, ONCE, OnFailure, Rate, Step};
+use redial_flow::flow::{
+    BreakerSettings, BudgetSettings, Flow, NeedKind, ONCE, OnFailure, Rate, Step,
+};
 use redial_flow::machine::{Counts, End, Machine, TaskId};
 use redial_flow::record::{Action, Event, Outcome, Record};
 
@@ -146,6 +148,143 @@ fn a_kill_after_any_record_changes_nothing_but_lost_attempts() {
                 whole.succeeded + whole.recovered,
                 "{after}"
             );
+        }
+    }
+}
+
+const RETRIES: f64 = 7.0;
+const FAILURES: u32 = 3;
+const RECOVERY: Duration = Duration::from_millis(200);
+
+/// A map whose steps share a budget and a breaker, one of them with a budget of its own, and a step beside it.
+fn shared_flow() -> Flow {
+    let budget =
+        BudgetSettings { capacity: RETRIES, deposit: 0.1, cost: 1.0, floor_per_second: 0.0 };
+    let breaker = BreakerSettings { failures: FAILURES, recovery: RECOVERY, probes: 1 };
+    let each = Step { budget: Some(budget), breaker: Some(breaker), ..map("each", 0, 2, None) };
+    let own = BudgetSettings { capacity: 2.0, floor_per_second: 1.5, ..budget };
+    let fetch = policy!("attempts: 6, delay: 40ms, backoff: exponential, jitter: full");
+    let score = Step { budget: Some(own), ..step("score", policy!("attempts: 3, delay: 300ms")) };
+    let beside = Step { breaker: Some(breaker), ..step("beside", policy!("attempts: 6")) };
+    let steps = vec![each, inside(0, step("fetch", fetch)), inside(0, score), beside];
+    Flow { name: "shared".into(), steps }
+}
+
+/// The first items fail at first, and every second one in its second step.
+fn shared_ends(task: TaskId, attempt: u32) -> Ends {
+    match (task.step, task.item) {
+        (1, Some(0..6)) if attempt <= 3 => Ends::Badly,
+        (2, Some(item)) if item % 2 == 1 && attempt <= 2 => Ends::Badly,
+        (3, _) if attempt <= 2 => Ends::Badly,
+        _ => Ends::Well,
+    }
+}
+
+fn shared_world() -> World<'static> {
+    let mut world = World::new(shared_flow(), &shared_ends);
+    world.items = 12;
+    world
+}
+
+/// The state of every budget and breaker.
+fn shared_state(machine: &Machine) -> String {
+    let of_step =
+        |step| format!("{:?} {:?}", machine.budget(step), machine.breaker(step, machine.time()));
+    [0, 1, 2, 3].map(of_step).join("\n")
+}
+
+/// A breaker in a few lines, by the records of the map and its steps: none starts that it would not admit.
+fn check_breaker(records: &[Record], after: &str) {
+    let (mut failed, mut open_until, mut probe) = (0, None, None);
+    // Attempts that were admitted before the breaker last changed its state do not count.
+    let mut admitted = std::collections::BTreeSet::new();
+    for record in records.iter().filter(|record| record.item.is_some()) {
+        let task = (record.step.clone(), record.item);
+        match record.event {
+            Event::AttemptStart => {
+                assert_eq!(probe, None, "{after}: a second probe at {}", record.t);
+                if let Some(until) = open_until {
+                    assert!(record.time() >= until, "{after}: a start at {} while open", record.t);
+                    (open_until, probe) = (None, Some(task.clone()));
+                    admitted.clear();
+                }
+                admitted.insert(task);
+            }
+            Event::AttemptEnd if admitted.remove(&task) => match record.outcome {
+                Some(Outcome::Succeeded) => {
+                    failed = 0;
+                    if probe.take().is_some() {
+                        admitted.clear();
+                    }
+                }
+                Some(Outcome::Failed) => {
+                    failed += 1;
+                    if probe.take().is_some() || failed >= FAILURES {
+                        (failed, open_until) = (0, Some(record.time().after(RECOVERY)));
+                        admitted.clear();
+                    }
+                }
+                // A lost probe makes room for another, at once.
+                _ if probe.take().is_some() => open_until = Some(record.time()),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_budget_and_a_breaker_are_what_the_records_say() {
+    let mut undisturbed = shared_world();
+    let mut machine = undisturbed.machine();
+    let mut all = Vec::new();
+    assert!(undisturbed.run(&mut machine, &mut all, usize::MAX));
+    let gave_up = |reason: &str| all.iter().any(|record| record.reason.as_deref() == Some(reason));
+    assert!(gave_up("budget") && gave_up("breaker-open"), "each of them has a word in it");
+    check_breaker(&all, "undisturbed");
+
+    // A machine that is made anew from the records after each of them decides the same, to the nanosecond.
+    let mut replaying = shared_world();
+    replaying.replays = true;
+    let mut again = replaying.machine();
+    let mut records = Vec::new();
+    assert!(replaying.run(&mut again, &mut records, usize::MAX));
+    assert_eq!(records, all);
+    assert_eq!(shared_state(&again), shared_state(&machine));
+}
+
+#[test]
+fn a_kill_after_any_record_loses_no_token_and_admits_no_attempt_too_many() {
+    let mut undisturbed = shared_world();
+    let mut machine = undisturbed.machine();
+    let mut all = Vec::new();
+    assert!(undisturbed.run(&mut machine, &mut all, usize::MAX));
+    for first in 0..=all.len() {
+        for second in [usize::MAX, 5] {
+            let after = format!("killed after {first} and {second}");
+            let mut world = shared_world();
+            let mut machine = world.machine();
+            let mut records = Vec::new();
+            let mut kills = [first, second].into_iter();
+            loop {
+                let kill_after = kills.next().unwrap_or(usize::MAX).saturating_add(records.len());
+                if world.run(&mut machine, &mut records, kill_after) {
+                    break;
+                }
+                let before = shared_state(&machine);
+                assert_eq!(shared_state(&world.replayed(&records)), before, "{after}");
+                machine = world.resume(&mut records, Duration::from_millis(5));
+            }
+            check_breaker(&records, &after);
+            let retries = records
+                .iter()
+                .filter(|record| record.action == Some(Action::Retry) && record.item.is_some());
+            // Twelve items with two tasks each, which bring a tenth of a token each.
+            let most = RETRIES + 24.0 * 0.1;
+            assert!(retries.count() as f64 <= most, "{after}");
+            let counts = machine.counts(0);
+            assert_eq!(counts.finished(), 12, "{after}");
+            assert_eq!(machine.end(3), Some(End::Succeeded), "{after}");
         }
     }
 }

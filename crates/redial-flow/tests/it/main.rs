@@ -11,6 +11,7 @@ mod items;
 mod journal;
 mod machine;
 mod notation;
+mod shared;
 mod shell;
 #[cfg(unix)]
 mod shells;

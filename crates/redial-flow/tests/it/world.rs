@@ -32,13 +32,16 @@ pub(crate) struct World<'w> {
     pub(crate) ends: &'w dyn Fn(TaskId, u32) -> Ends,
     /// Each attempt that really ran, also where its end was lost.
     pub(crate) ran: BTreeMap<TaskId, Vec<u32>>,
+    /// Whether the machine is made anew from the records after each of them, while attempts go on.
+    pub(crate) replays: bool,
 }
 
 const ATTEMPT: Duration = Duration::from_millis(10);
 
 impl<'w> World<'w> {
     pub(crate) fn new(flow: Flow, ends: &'w dyn Fn(TaskId, u32) -> Ends) -> Self {
-        Self { flow: Arc::new(flow), slots: 2, items: 0, ends, ran: BTreeMap::new() }
+        let ran = BTreeMap::new();
+        Self { flow: Arc::new(flow), slots: 2, items: 0, ends, ran, replays: false }
     }
 
     pub(crate) fn machine(&self) -> Machine {
@@ -58,6 +61,13 @@ impl<'w> World<'w> {
         loop {
             if records.len() >= kill_after {
                 return false;
+            }
+            if self.replays {
+                *machine = self.replayed(records);
+                let maps = (0..).zip(&self.flow.steps);
+                for (map, _) in maps.filter(|(_, step)| matches!(step.place, Place::Map { .. })) {
+                    (0..read).for_each(|item| machine.admit(map, item));
+                }
             }
             let has_slot = (running.len() as u32) < self.slots;
             let supply = if read < self.items { Supply::Item } else { Supply::End };
@@ -99,6 +109,15 @@ impl<'w> World<'w> {
         }
     }
 
+    /// The machine that the records make.
+    pub(crate) fn replayed(&self, records: &[Record]) -> Machine {
+        let mut machine = self.machine();
+        for record in records {
+            machine.apply(record).unwrap();
+        }
+        machine
+    }
+
     fn end(&self, machine: &Machine, now: Time, task: TaskId, attempt: u32) -> Record {
         let mut record =
             Record { attempt: Some(attempt), ..machine.record(now, Event::AttemptEnd, task) };
@@ -117,10 +136,7 @@ impl<'w> World<'w> {
 
     /// Another process goes on from what is written down, after this long.
     pub(crate) fn resume(&self, records: &mut Vec<Record>, after: Duration) -> Machine {
-        let mut machine = self.machine();
-        for record in records.iter() {
-            machine.apply(record).unwrap();
-        }
+        let mut machine = self.replayed(records);
         let now = machine.time().after(after);
         let start = Start {
             ts: "".into(),
