@@ -35,6 +35,7 @@ mod fix;
 mod flow_file;
 mod reader;
 mod rules;
+mod shared;
 mod texts;
 mod work_items;
 

@@ -171,7 +171,8 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// A duration as a clause has it: `500ms`, `1m30s`. `field` is one of `timeout`, `within` and `rate`.
+    /// A duration as a clause has it: `500ms`, `1m30s`. `field` is one of `timeout`, `within`, `rate`, `recovery`
+    /// and `max_retry_after`.
     pub fn duration(
         &self,
         field: &str,
@@ -213,6 +214,8 @@ impl<'t> Source<'t> {
         let vocabulary: Vocabulary = match field {
             "within" => &[("timeout", "within")],
             "rate" => &[("timeout", "rate")],
+            "recovery" => &[("timeout", "recovery")],
+            "max_retry_after" => &[("timeout", "max_retry_after")],
             _ => &[],
         };
         let mut draft = Draft::new(self.format, vocabulary);

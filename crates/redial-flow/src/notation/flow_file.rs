@@ -23,7 +23,7 @@ const TOP: [&str; 10] = [
 ];
 
 /// The fields of every step.
-const COMMON: [&str; 13] = [
+const COMMON: [&str; 15] = [
     "needs",
     "policy",
     "timeout",
@@ -37,6 +37,8 @@ const COMMON: [&str; 13] = [
     "priority",
     "slots",
     "rate",
+    "budget",
+    "breaker",
 ];
 
 /// Those of a step that runs a command.
@@ -58,14 +60,12 @@ const OF_MAP: [&str; 9] =
     ["each", "steps", "where", "failures_max", "key", "sort_by", "distinct", "offset", "max_items"];
 
 /// What a later version may have.
-const LATER: [(&str, &str); 4] = [
+const LATER: [(&str, &str); 2] = [
     ("call", "modules come later; write its command as `run`"),
     ("branch", "write its arms as steps, each with a `when`"),
-    ("budget", "it comes later; `failures_max` of a map and `rate` bound what is started"),
-    ("breaker", "it comes later; `failures_max` of a map stops what fails too often"),
 ];
 
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 14] = [
     ("command", "run"),
     ("cmd", "run"),
     ("script", "shell"),
@@ -78,6 +78,8 @@ const ELSEWHERE: [(&str, &str); 12] = [
     ("working_dir", "dir"),
     ("max_parallel", "slots"),
     ("environment", "env"),
+    ("circuit_breaker", "breaker"),
+    ("retry_budget", "budget"),
 ];
 
 pub(super) fn read<'n>(mut reader: Reader<'_, 'n, '_>, root: &'n Node) -> Reading {
@@ -405,6 +407,8 @@ impl<'n> Reader<'_, 'n, '_> {
                 "priority" => self.drafts[owner].step.priority = self.priority(field),
                 "slots" => self.drafts[owner].step.slots = self.count(field),
                 "rate" => self.drafts[owner].step.rate = self.rate(field),
+                "budget" => self.drafts[owner].step.budget = self.budget(field),
+                "breaker" => self.drafts[owner].step.breaker = self.breaker(field),
                 _ => {}
             }
         }
@@ -482,7 +486,7 @@ impl<'n> Reader<'_, 'n, '_> {
             }
             (None, None) => {
                 // What was refused by its name was meant to be it.
-                let refused = LATER.iter().take(2).any(|(name, _)| node.has(name));
+                let refused = LATER.iter().any(|(name, _)| node.has(name));
                 let place = if place.start == place.end { node.span } else { place };
                 if !refused {
                     let message = "this step does not say what it does; write `run`, `shell`, or `each` and `steps`";

@@ -16,8 +16,8 @@ use super::flow_file::millionths;
 use super::reader::{At, Draft, Known, Policy, Reader};
 use super::{Named, Reading};
 use crate::definition::{
-    Action, Argument, Definition, Each, FailuresMax, Fallback, ItemFormat, NeedKind, OnFailure,
-    Origin, OutputKind, Source, Spelling, VERSION,
+    Action, Argument, BreakerSettings, Definition, Each, FailuresMax, Fallback, ItemFormat,
+    NeedKind, OnFailure, Origin, OutputKind, Source, Spelling, VERSION,
 };
 use crate::{FieldPath, JsonPath, SortBy, Template, check_arguments};
 
@@ -105,10 +105,6 @@ const REFUSED: [(&str, &str); 20] = [
     ("auto_commit", "there are no worktrees here"),
     ("commit_config", "there are no worktrees here"),
 ];
-
-/// What has no field of its own in a definition.
-const BREAKER: &str =
-    "a breaker comes later; `max_failures` or `failure_threshold` stops what fails too often";
 
 pub(super) fn read<'n>(mut reader: Reader<'_, 'n, '_>, root: &'n Node) -> Reading {
     let mut definition = Definition {
@@ -381,7 +377,7 @@ impl<'n> Reader<'_, 'n, '_> {
     }
 
     /// Seconds, or a duration.
-    fn seconds(&mut self, field: &'n Field) -> Option<Duration> {
+    pub(super) fn seconds(&mut self, field: &'n Field) -> Option<Duration> {
         match &field.value.value {
             Tree::Number(text) if text.parse::<u64>().is_ok() => {
                 Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)))
@@ -515,6 +511,7 @@ impl<'n> Reader<'_, 'n, '_> {
             return;
         };
         self.drafts[owner].step.slots = slots;
+        self.drafts[owner].step.breaker = errors.and_then(|errors| errors.breaker);
         self.drafts[owner].policy = Policy::Clause("attempts: 1".to_owned());
         let at = At {
             owner: Some(owner),
@@ -712,7 +709,8 @@ impl<'n> Reader<'_, 'n, '_> {
             errors.failures_max = self.failure_share(field);
         }
         if let Some(field) = child("circuit_breaker") {
-            self.refuse(field, BREAKER);
+            is_told = true;
+            errors.breaker = self.circuit_breaker(field);
         }
         is_told.then_some(errors)
     }
@@ -749,6 +747,7 @@ impl<'n> Reader<'_, 'n, '_> {
 #[derive(Clone, Copy, Default)]
 struct Errors {
     failures_max: Option<FailuresMax>,
+    breaker: Option<BreakerSettings>,
 }
 
 const STEPS: &str = "use a list of steps such as - shell: ls";

@@ -50,6 +50,9 @@ fn is_beyond(error: &Diagnostic) -> bool {
         || conditions.iter().any(|field| error.message.starts_with(field))
         || error.message.contains("is not an option")
         || error.message.contains("is no map, and has no items")
+        // Two settings of a budget against each other.
+        || error.message.contains("more than the capacity of")
+        || error.message.contains("never refills")
 }
 
 /// Asserts that both say the same, and gives what they say.
@@ -79,7 +82,7 @@ fn both_accept_what_is_right() {
         json!({"steps": {"a": {"run": ["head", "-n", 5, true], "policy": "retry: 2", "x-why": 1}}, "x-": null}),
         json!({"steps": {"größe": {"shell": "ls"}, "_a-1": {"shell": "ls", "needs": {"größe": "over"}}}}),
         json!({"steps": {"m": {"each": {"stdin": "json", "json_path": "$[*]"}, "steps": {"a": {"run": ["ls"]}},
-            "failures_max": "0.5%", "key": "id", "rate": "10/1m30s", "where": "item.a > 1"}}}),
+            "failures_max": "0.5%", "key": "id", "budget": {"capacity": 5}, "breaker": true, "rate": "10/1m30s", "where": "item.a > 1"}}}),
         json!({"steps": {"p": {"parallel": {"a": {"run": ["ls"]}, "m": {"each": {"command": ["ls"]}, "steps": [{"name": "i", "run": ["ls"]}]}}}}}),
         json!({"policies": {"a": {"attempts": 2, "delay": "1s"}}, "default": "a", "within": "1h", "slots": 3,
             "secrets": {"A": {"env": "B"}, "C": {"file": "/d"}}, "inputs": {"n": [1]}, "outputs": {"o": "${s.output}"},
@@ -95,7 +98,7 @@ fn both_accept_what_is_right() {
 }
 
 /// Fields, and values that are right or wrong for them.
-const VALUES: [(&str, &[&str]); 32] = [
+const VALUES: [(&str, &[&str]); 34] = [
     ("run", &["[\"ls\"]", "[]", "\"ls\"", "[\"a\", [1]]", "[1, true, \"x\"]", "null"]),
     ("shell", &["\"ls\"", "\"\"", "\" \"", "[\"ls\"]", "1"]),
     (
@@ -146,6 +149,39 @@ const VALUES: [(&str, &[&str]); 32] = [
     ("priority", &["1", "-1", "1.5", "\"1\""]),
     ("slots", &["1", "0", "-1", "\"1\""]),
     ("rate", &["\"100/1min\"", "\"0/1min\"", "\"100\"", "\"100/5\"", "100"]),
+    (
+        "budget",
+        &[
+            "{\"capacity\": 20, \"deposit\": 0.1}",
+            "true",
+            "{}",
+            "{\"cost\": 0, \"floor_per_second\": 1e-9}",
+            "{\"capacity\": -1}",
+            "{\"capacity\": 1e9}",
+            "{\"deposit\": 1e-12}",
+            "{\"capacity\": \"20\"}",
+            "{\"capacity\": 1, \"cost\": 2}",
+            "{\"deposit\": 0, \"floor_per_second\": 0}",
+            "{\"capcity\": 1}",
+            "false",
+            "5",
+        ],
+    ),
+    (
+        "breaker",
+        &[
+            "{\"failures\": 3, \"recovery\": \"1min\", \"probes\": 2}",
+            "true",
+            "{\"x-why\": 1}",
+            "{\"failures\": 0}",
+            "{\"failures\": 4294967296}",
+            "{\"recovery\": 30}",
+            "{\"probes\": 16777216}",
+            "{\"timeout\": \"30s\"}",
+            "false",
+            "null",
+        ],
+    ),
     ("output", &["\"json\"", "\"jsn\"", "null"]),
     (
         "fallback",

@@ -339,6 +339,7 @@ steps:
     slots: -1
     delay_from: exit:1
     budget: 5
+    breaker: [5]
   b:
     each: {lines: a, csv: b}
     steps: ls
@@ -374,7 +375,8 @@ wrong-type `[1]`: C: this is a list; use a text
 wrong-type `[a]`: stdin: this is a list; use a text
 wrong-type `-1`: slots: `-1`; use a whole number from 1 on
 wrong-type `exit:1`: delay_from: `exit:1` does not say where the delay is; use one pattern of stdout, stderr or output: stderr:/retry after (\d+ ?[a-z]*)/
-not-supported `budget`: `budget`: it comes later; `failures_max` of a map and `rate` bound what is started
+wrong-type `5`: budget: `5`; use true, or settings such as {capacity: 20, deposit: 0.1}
+wrong-type `[5]`: breaker: this is a list; use true, or settings such as {failures: 5, recovery: 30s}
 wrong-type `{lines: a, csv: b}`: each: this is a map; use a value such as ${list.output}, or {lines: FILE}, {file: FILE, json_path: $.items[*]}, {jsonl: FILE}, {csv: FILE}, {nul: FILE}, {stdin: lines} or {command: [ls]}
 wrong-type `ls`: steps: `ls`; use a list of steps, or a map of names to steps
 wrong-type `101%`: failures_max: `101%`; use a count such as 10, or a share such as 5%
@@ -385,6 +387,77 @@ wrong-type `some text`: each: `some text`; use a value such as ${list.output}, o
 wrong-type `xml`: stdin: `xml`; use lines, nul, json, jsonl or csv
 bad-path `a`: json_path: a path begins with `$`: `$.a`
 wrong-type `ab`: delimiter: `ab`; use one character such as ";"
+"#,
+    );
+}
+
+#[test]
+fn a_budget_and_a_breaker_have_the_settings_of_shared_files() {
+    let text = r#"
+steps:
+  a: {run: [ls], budget: true, breaker: true}
+  m:
+    each: {lines: x}
+    budget: {capacity: 20, deposit: 0.1, cost: 2, floor_per_second: 0}
+    breaker: {failures: 3, recovery: 1min, probes: 2, x-why: it is slow}
+    steps:
+      - {run: [ls], breaker: {}}
+"#;
+    let definition = definition(text, Format::Yaml);
+    let steps = serde_json::to_value(&definition.steps).unwrap();
+    let default = json!({"failures": 5, "recovery": {"secs": 30, "nanos": 0}, "probes": 1});
+    assert_eq!(
+        steps[0]["budget"],
+        json!({"capacity": 100.0, "deposit": 0.2, "cost": 1.0, "floor_per_second": 10.0})
+    );
+    assert_eq!(steps[0]["breaker"], default);
+    assert_eq!(
+        steps[1]["budget"],
+        json!({"capacity": 20.0, "deposit": 0.1, "cost": 2.0, "floor_per_second": 0.0})
+    );
+    assert_eq!(
+        steps[1]["breaker"],
+        json!({"failures": 3, "recovery": {"secs": 60, "nanos": 0}, "probes": 2})
+    );
+    // Of a map they are the map's own, and an inner step has its own besides.
+    assert_eq!((&steps[2]["budget"], &steps[2]["breaker"]), (&Value::Null, &default));
+}
+
+#[test]
+fn settings_that_cannot_be_are_told_where_they_stand() {
+    check(
+        r#"
+steps:
+  a: {run: [ls], budget: {capcity: 5, burst: 3}, breaker: {failuers: 5, timeout: 30s}}
+  b: {run: [ls], budget: {capacity: -1, deposit: 1e9, cost: much, floor_per_second: 1e-12}}
+  c: {run: [ls], budget: {capacity: 1, cost: 2}}
+  d: {run: [ls], budget: {deposit: 0, floor_per_second: 0}}
+  e: {run: [ls], budget: false, breaker: false}
+  f: {run: [ls], breaker: {failures: 0}}
+  g: {run: [ls], breaker: {recovery: 30}}
+  h: {run: [ls], breaker: {recovery: 2000d}}
+  i: {run: [ls], breaker: {probes: 16777216}}
+  j: {run: [ls], circuit_breaker: true, retry_budget: true}
+"#,
+        r#"
+unknown-option `capcity`: `capcity` is not a field of a budget; did you mean `capacity`?
+unknown-option `burst`: `burst` is not a field of a budget; did you mean `capacity`?
+unknown-option `failuers`: `failuers` is not a field of a breaker; did you mean `failures`?
+unknown-option `timeout`: `timeout` is not a field of a breaker; did you mean `recovery`?
+wrong-type `-1`: capacity: `-1`; use a number of tokens, 0 or more and below a billion
+wrong-type `1e9`: deposit: `1e9`; use a number of tokens, 0 or more and below a billion
+wrong-type `much`: cost: `much`; use a number of tokens, 0 or more and below a billion
+wrong-type `1e-12`: floor_per_second: `1e-12`; use a number of tokens, 0 or more and below a billion
+wrong-type `{capacity: 1, cost: 2}`: budget: a retry costs 2, more than the capacity of 1; raise `capacity` or lower `cost`
+wrong-type `{deposit: 0, floor_per_second: 0}`: budget: with no deposit and no floor an empty budget never refills; raise `deposit` or `floor_per_second`
+wrong-type `false`: budget: `false`; use true, or settings such as {capacity: 20, deposit: 0.1}
+wrong-type `false`: breaker: `false`; use true, or settings such as {failures: 5, recovery: 30s}
+wrong-type `0`: failures: `0`; use a whole number from 1 on
+missing-unit `30`: recovery: `30` has no unit; write 30ms or 30s
+wrong-type `2000d`: recovery: `2000d`; use four years at most
+wrong-type `16777216`: probes: `16777216`; use 16777215 at most
+unknown-option `circuit_breaker`: `circuit_breaker` is not a field of a step; did you mean `breaker`?
+unknown-option `retry_budget`: `retry_budget` is not a field of a step; did you mean `budget`?
 "#,
     );
 }

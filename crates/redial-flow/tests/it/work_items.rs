@@ -271,7 +271,7 @@ setup:
 map:
   agent_template: []
   circuit_breaker: {}
-error_policy: {on_item_failure: retry, circuit_breaker: {failure_threshold: 5}, max_failures: 3, failure_threshold: 0.5}
+error_policy: {on_item_failure: retry, circuit_breaker: {failure_threshold: 5, half_open_requests: 1, window: 60}, max_failures: 3, failure_threshold: 0.5}
 reduce:
   - shell: "echo ${item.id} ${shell.output} ${foo.bar} ${map.succesful} ${HOME}"
     on_failure: {claude: "fix ${shell.output}", max_attempts: 3, fail_workflow: true}
@@ -295,7 +295,7 @@ one-action `timeout`: this step does not say what it does; write `shell`, `claud
 no-steps `[]`: agent_template: there are no steps here
 unknown-option `circuit_breaker`: `circuit_breaker` is not a field of map; there are input, json_path, agent_template, max_parallel, filter, sort_by, max_items, offset, distinct, agent_timeout_secs, error_policy and timeout
 not-supported `on_item_failure`: `on_item_failure`: an item is retried by the `retry_config` of its steps
-not-supported `circuit_breaker`: `circuit_breaker`: a breaker comes later; `max_failures` or `failure_threshold` stops what fails too often
+unknown-option `window`: `window` is not a field of circuit_breaker; there are failure_threshold, success_threshold, timeout and half_open_requests
 not-supported `max_failures`: `max_failures` stands beside `failure_threshold`; one of them bounds the failures here
 item-outside-map `${item.id}`: shell: there is no item here; `item` is for the steps of a map
 unknown-value `${shell.output}`: shell: `shell.output` is that of a `shell` step before this one, and there is none
@@ -311,4 +311,70 @@ wrong-type `xml`: capture_format: `xml`; use string, json, lines, number or bool
 unknown-option `shel`: `shel` is not a field of a step; did you mean `shell`?
 "#,
     );
+}
+
+#[test]
+fn a_circuit_breaker_is_the_breaker_of_the_map() {
+    let map = |policy: &str| {
+        let text = format!("map: {{agent_template: [{{shell: ls}}]}}\nerror_policy: {{{policy}}}");
+        steps(&text)[0].clone()
+    };
+    let secs = |secs: u64| json!({"secs": secs, "nanos": 0});
+    for (written, expected) in [
+        ("{}", json!({"failures": 5, "recovery": secs(30), "probes": 3})),
+        (
+            "{failure_threshold: 2, timeout: 60, success_threshold: 1, half_open_requests: 1}",
+            json!({"failures": 2, "recovery": secs(60), "probes": 1}),
+        ),
+        ("{timeout: 1m30s}", json!({"failures": 5, "recovery": secs(90), "probes": 3})),
+        (
+            "{timeout: {secs: 7, nanos: 0}, success_threshold: 3}",
+            json!({"failures": 5, "recovery": secs(7), "probes": 3}),
+        ),
+    ] {
+        let map = map(&format!("max_failures: 5, circuit_breaker: {written}"));
+        assert_eq!(map["breaker"], expected, "{written}");
+        assert_eq!(map["action"]["each"]["failures_max"], json!({"count": 4}));
+    }
+}
+
+#[test]
+fn what_a_breaker_of_ours_cannot_do_is_refused_by_its_name() {
+    let same = "write the same number as `half_open_requests` and `success_threshold`";
+    for (written, expected) in [
+        (
+            "{half_open_requests: 1}",
+            format!(
+                "not-supported `half_open_requests`: `half_open_requests`: as many attempts are let through here as have \
+                 to succeed, and these are 1 and 3; {same}"
+            ),
+        ),
+        (
+            "{success_threshold: 2}",
+            format!(
+                "not-supported `success_threshold`: `success_threshold`: as many attempts are let through here as have to \
+                 succeed, and these are 3 and 2; {same}"
+            ),
+        ),
+        (
+            "{failure_treshold: 5}",
+            "unknown-option `failure_treshold`: `failure_treshold` is not a field of circuit_breaker; did you mean \
+             `failure_threshold`?"
+                .to_owned(),
+        ),
+        (
+            "true",
+            "wrong-type `true`: circuit_breaker: `true`; use settings such as {failure_threshold: 5, timeout: 30s}"
+                .to_owned(),
+        ),
+        (
+            "{timeout: soon}",
+            "wrong-type `soon`: timeout: `soon`; use a duration such as 100ms, 1.5s or 1m30s (ns us ms s min h d)"
+                .to_owned(),
+        ),
+    ] {
+        let text =
+            format!("map: {{agent_template: [{{shell: ls}}]}}\ncircuit_breaker: {written}");
+        check(&text, &expected);
+    }
 }
