@@ -12,6 +12,7 @@ pub(crate) mod number;
 pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod report;
+pub(crate) mod shared;
 pub(crate) mod svg;
 pub(crate) mod table;
 

@@ -5,7 +5,8 @@
 //! Of one task, with `A` attempts that may take `T` each and waits of at most `W₁ … Wₐ₋₁`, that is `A·T + ΣW`, or the
 //! `within` of its policy where that is less. Of a map with `n` items in `s` slots it is `(n−1)·A·T/s + A·T + ΣW`, because
 //! at any moment its last item is under way itself, or all slots are busy with others (Graham's bound); with a rate, the
-//! starts before it are added. Of a flow it is the longest chain of steps that need one another. Where more could run
+//! starts before it are added, and with a breaker the recovery after each attempt but the last, which may hold back all others.
+//! A budget only takes attempts away. Of a flow it is the longest chain of steps that need one another. Where more could run
 //! at once than there are slots in all, the work of what runs beside a step is added to it, divided by the slots.
 //!
 //! The time of redial itself is not counted, nor that in which it does not run, nor what a command takes to end when its
@@ -482,7 +483,17 @@ fn time_of(
                 .saturating_mul(interval(rate)),
             None => 0,
         };
-        time = time.saturating_add(queue).saturating_add(pace);
+        let held = match step.breaker {
+            // Each attempt but the last may open it for all others. One task by itself is not held back: it gives up, or
+            // its wait outlasts the recovery.
+            Some(breaker) if !block.inner.is_empty() => of_step
+                .starts?
+                .saturating_mul(items)
+                .saturating_sub(1)
+                .saturating_mul(breaker.recovery.as_nanos()),
+            _ => 0,
+        };
+        time = time.saturating_add(queue).saturating_add(pace).saturating_add(held);
     }
     // Beyond the window, an item waits for one to be over, also where that waits itself.
     let window = u128::from(WINDOW);
@@ -499,9 +510,10 @@ fn further(steps: &[Step], block: &Block, cost: Cost, costs: &[Option<Cost>], sl
         let of_step = of_step.unwrap_or_default();
         let own = step.slots.map(|own| u128::from(own.get())).filter(|own| *own < slots);
         more = more.saturating_add(own.map_or(0, |own| of_step.work / own));
-        let pace = step.rate.zip(of_step.starts);
-        more = more
-            .saturating_add(pace.map_or(0, |(rate, starts)| starts.saturating_mul(interval(rate))));
+        let apart = step.rate.map(interval).unwrap_or(0);
+        let held = step.breaker.map_or(0, |breaker| breaker.recovery.as_nanos());
+        let each_start = apart.saturating_add(held);
+        more = more.saturating_add(of_step.starts.unwrap_or(0).saturating_mul(each_start));
     }
     more
 }

@@ -14,6 +14,7 @@ use crate::duration::human;
 use crate::exit_code;
 use crate::output::{Failure, count, json, print, print_error, print_note};
 use crate::rules::duration;
+use crate::view;
 use crate::visible::visible;
 
 pub(crate) fn run(shared: &Shared) -> Result<u8, Failure> {
@@ -112,23 +113,13 @@ impl Shown {
         match &self.status {
             Status::Budget(budget) => {
                 let BudgetStatus { deposit, cost, floor_per_second: floor, .. } = budget;
-                let floor = if *floor == 0.0 { "none".to_owned() } else { floor.to_string() };
-                format!(
-                    "{file}: budget, {}\n  a run brings {deposit}, a retry costs {cost}, {floor} come \
-                     every second\n",
-                    tokens(budget),
-                )
+                let settings = view::shared::budget("a run", *deposit, *cost, *floor);
+                format!("{file}: budget, {}\n  {settings}\n", tokens(budget))
             }
             Status::Breaker(breaker) => {
-                let opens = count(breaker.failures as usize, "failed attempt");
-                let row = if breaker.failures == 1 { "opens" } else { "in a row open" };
-                let recovery = human(Duration::from_secs_f64(breaker.recovery_seconds));
-                let probes = count(breaker.probes as usize, "probe");
-                let decide = if breaker.probes == 1 { "decides" } else { "decide" };
-                format!(
-                    "{file}: breaker, {}\n  {opens} {row} it for {recovery}; then {probes} {decide}\n",
-                    state(breaker),
-                )
+                let recovery = Duration::from_secs_f64(breaker.recovery_seconds);
+                let settings = view::shared::breaker(breaker.failures, recovery, breaker.probes);
+                format!("{file}: breaker, {}\n  {settings}\n", state(breaker))
             }
         }
     }

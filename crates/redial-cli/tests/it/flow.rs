@@ -11,6 +11,8 @@ mod plan;
 mod report;
 #[cfg(target_os = "linux")]
 mod seed_001;
+#[cfg(unix)]
+mod shared;
 mod status;
 mod trace;
 #[cfg(target_os = "linux")]

@@ -142,6 +142,44 @@ steps:
     worst(&map(""), &bounded(8 * 20 / 4 + 20 + 3, &["map"]));
     // One start every second: 9 items of 2 attempts, of which the first starts at once.
     worst(&map("    slots: 2\n    rate: 60/1min"), &bounded(8 * 20 / 2 + 20 + 3 + 17, &["map"]));
+    // Each of 18 attempts but the last may open the breaker, for 5 seconds.
+    let breaker = "    slots: 2\n    breaker: {recovery: 5s}\n    budget: true";
+    worst(&map(breaker), &bounded(8 * 20 / 2 + 20 + 3 + 17 * 5, &["map"]));
+}
+
+#[test]
+fn a_budget_and_a_breaker_are_told_in_the_words_of_shared_files() {
+    let flow = "
+steps:
+  map:
+    each: {lines: none}
+    breaker: {failures: 1, recovery: 1min, probes: 2}
+    steps:
+      one:
+        run: [sh, one]
+        timeout: 1s
+        budget: {capacity: 20, floor_per_second: 0}
+        breaker: true
+";
+    let text = planned(flow, &[]);
+    for line in [
+        "breaker: 1 failed attempt opens it for 1min; then 2 probes decide\n",
+        "budget of 20 tokens: a task brings 0.2, a retry costs 1, none come every second\n",
+        "breaker: 5 failed attempts in a row open it for 30s; then 1 probe decides\n",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    let document: Value = serde_json::from_str(&planned(flow, &["--json"])).unwrap();
+    let steps = &document["steps"];
+    assert_eq!(
+        steps[0]["breaker"],
+        json!({"failures": 1, "recovery_ns": 60 * SECOND, "probes": 2})
+    );
+    let budget = json!({"capacity": 20.0, "deposit": 0.2, "cost": 1.0, "floor_per_second": 0.0});
+    assert_eq!((&steps[0]["budget"], &steps[1]["budget"]), (&Value::Null, &budget));
+    // Of items that are not known, each further one may open both breakers once, beside a quarter of its own second.
+    let further = json!([{"map": "map", "item_ns": 90 * SECOND + SECOND / 4}]);
+    assert_eq!(document["worst_case"]["further"], further);
 }
 
 #[test]
@@ -278,6 +316,8 @@ fn json_has_every_field_in_a_fixed_order() {
       \"items_are_known\": null,
       \"slots\": null,
       \"rate\": null,
+      \"budget\": null,
+      \"breaker\": null,
       \"on_failure\": \"stop\",
       \"idempotent\": true,
       \"killed\": \"retried\",

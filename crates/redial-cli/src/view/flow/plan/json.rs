@@ -1,6 +1,6 @@
 //! A flow for programs. The fields and their order are a promise: fields are only ever added.
 
-use redial_flow::definition::{NeedKind, OnFailure};
+use redial_flow::definition::{BudgetSettings, NeedKind, OnFailure};
 use redial_flow::outlook::{ItemCount, StepOutlook};
 use redial_policy::{Diagnostic, Row};
 use serde::Serialize;
@@ -67,6 +67,8 @@ struct Step<'p> {
     items_are_known: Option<bool>,
     slots: Option<u32>,
     rate: Option<Rate>,
+    budget: Option<BudgetSettings>,
+    breaker: Option<Breaker>,
     on_failure: &'static str,
     idempotent: bool,
     /// What becomes of an attempt that runs when redial is killed.
@@ -85,6 +87,13 @@ struct Need<'p> {
 struct Rate {
     count: u32,
     per_ns: u64,
+}
+
+#[derive(Serialize)]
+struct Breaker {
+    failures: u32,
+    recovery_ns: u64,
+    probes: u32,
 }
 
 #[derive(Serialize)]
@@ -158,6 +167,12 @@ impl<'p> Step<'p> {
                 .step
                 .rate
                 .map(|rate| Rate { count: rate.count.get(), per_ns: nanos(rate.per) }),
+            budget: one.step.budget,
+            breaker: one.step.breaker.map(|breaker| Breaker {
+                failures: breaker.failures,
+                recovery_ns: nanos(breaker.recovery),
+                probes: breaker.probes,
+            }),
             on_failure: match one.step.on_failure {
                 OnFailure::Stop => "stop",
                 OnFailure::DeadLetter => "dead-letter",

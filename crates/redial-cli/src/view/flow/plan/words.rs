@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use redial_flow::definition::{
-    Action, Argument, Each, FailuresMax, Fallback, ItemFormat, Need, NeedKind, OnFailure, Origin,
-    Rate, Rules, Step,
+    Action, Argument, BreakerSettings, BudgetSettings, Each, FailuresMax, Fallback, ItemFormat,
+    Need, NeedKind, OnFailure, Origin, Rate, Rules, Step,
 };
 use redial_flow::outlook::{ItemCount, StepOutlook, is_command};
 use redial_policy::Plan;
@@ -13,6 +13,7 @@ use super::Planned;
 use crate::duration::human;
 use crate::output::count;
 use crate::shell;
+use crate::view::shared;
 
 /// How many names a sentence has.
 const NAMED: usize = 5;
@@ -118,6 +119,19 @@ pub(super) fn bounds(one: &StepOutlook) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
+/// What pays for its retries.
+fn budget(budget: &BudgetSettings) -> String {
+    let BudgetSettings { capacity, deposit, cost, floor_per_second } = *budget;
+    let brings = shared::budget("a task", deposit, cost, floor_per_second);
+    format!("budget of {capacity} tokens: {brings}")
+}
+
+/// What holds its attempts back.
+fn breaker(breaker: &BreakerSettings) -> String {
+    let BreakerSettings { failures, recovery, probes } = *breaker;
+    format!("breaker: {}", shared::breaker(failures, recovery, probes))
+}
+
 fn rate(rate: Rate) -> String {
     format!("{} starts in {}", rate.count, human(rate.per))
 }
@@ -141,6 +155,8 @@ pub(super) fn remarks(one: &StepOutlook) -> Vec<String> {
     if !step.idempotent {
         remarks.push("idempotent: false".to_owned());
     }
+    remarks.extend(step.budget.as_ref().map(budget));
+    remarks.extend(step.breaker.as_ref().map(breaker));
     remarks.extend(rules(&step.rules));
     match (&step.fallback, step.on_failure) {
         (Some(Fallback::Value(value)), _) => remarks.push(format!("else {value}")),
