@@ -7,13 +7,14 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use redial_core::Time;
+use redial_core::{BreakerState, Time};
 use redial_flow::engine::{Engine, Finished, Observer, View, Written};
-use redial_flow::flow::Place;
+use redial_flow::flow::{Place, StepId};
 use redial_flow::machine::TaskId;
 use redial_flow::record::{Event, Outcome, Record};
 use redial_flow::store::StoreError;
 use redial_policy::{Diagnostic, Stream};
+use redial_process::shared::Refusal;
 use redial_process::{Store, signals};
 
 use self::board::Board;
@@ -149,6 +150,8 @@ pub(crate) struct Teller {
     next: u32,
     is_stdout_closed: bool,
     events: Option<Box<dyn Write>>,
+    /// The steps that have a breaker, and until when it was told to be open.
+    breakers: Option<Vec<(StepId, Time)>>,
 }
 
 impl Teller {
@@ -191,6 +194,7 @@ impl Teller {
             next: 0,
             is_stdout_closed: false,
             events,
+            breakers: None,
         })
     }
 
@@ -323,6 +327,30 @@ impl Teller {
             }
             self.next += 1;
         }
+    }
+
+    /// Says once of each breaker that has opened why nothing starts.
+    fn tell_open_breakers(&mut self, run: &View<'_>) {
+        let steps = &run.prepared.flow.steps;
+        let of_flow = || {
+            let with_breaker = (0..).zip(steps).filter(|(_, step)| step.breaker.is_some());
+            with_breaker.map(|(id, _)| (id, Time::ZERO)).collect()
+        };
+        let mut breakers = self.breakers.take().unwrap_or_else(of_flow);
+        for (id, told) in &mut breakers {
+            let step = &steps[*id as usize];
+            let whole = if let Place::Inside(map) = step.place { map } else { *id };
+            let state = run.machine.breaker(*id, run.now).map(|breaker| breaker.state);
+            if let Some(BreakerState::Open { until }) = state
+                && until > *told
+                && run.machine.end(whole).is_none()
+            {
+                *told = until;
+                let refusal = Refusal::Open(until.since(run.now));
+                self.line(&format!("{}: the breaker is {refusal}", visible(&step.name)));
+            }
+        }
+        self.breakers = Some(breakers);
     }
 
     /// How many tasks are over, and no dead letters.
@@ -506,6 +534,7 @@ impl Observer for Teller {
     }
 
     fn tick(&mut self, run: &View<'_>) -> Option<Time> {
+        self.tell_open_breakers(run);
         if !self.board.is_due() {
             return self.board.next(run.now);
         }

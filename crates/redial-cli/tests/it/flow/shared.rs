@@ -1,12 +1,27 @@
 //! Budgets and breakers of flows, through the program: what a run comes to, and what another process finds in its journal.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
 use serde_json::Value;
 
 use super::Place;
+use crate::program;
 
 impl Place {
     fn write(&self, name: &str, text: &str) {
         std::fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// Runs it until it prints a line with these words, and kills it.
+    fn killed_after(&self, words: &str, arguments: &[&str]) {
+        let mut command = program::command(self.path(), &[&["flow"], arguments].concat());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let told = lines.any(|line| line.is_ok_and(|line| line.contains(words)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(told, "{arguments:?} does not say {words:?}");
     }
 
     /// The records of a run of this type.
@@ -101,4 +116,25 @@ error_policy:
         let held = starts[at + 1] - ends[at];
         assert!(held >= 0.049_999, "attempt {at} opens it, and the next starts {held} s later");
     }
+}
+
+#[test]
+fn an_open_breaker_is_told_and_is_still_open_after_a_kill() {
+    let place = Place::new();
+    place.write("items.txt", "a\nb\n");
+    place.write(
+        "flow.yaml",
+        "
+steps:
+  pages:
+    each: {lines: items.txt}
+    slots: 1
+    breaker: {failures: 1, recovery: 1h}
+    steps: [{run: ['false']}]
+",
+    );
+    let open = "redial: pages: the breaker is open for ";
+    place.killed_after(open, &["run", "flow.yaml", "--run", "killed"]);
+    place.killed_after(open, &["resume", "killed"]);
+    assert_eq!(place.records("killed", "attempt.start").len(), 1, "the second item is held back");
 }
