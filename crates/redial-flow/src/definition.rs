@@ -79,7 +79,7 @@ pub struct Step {
     /// What its standard output is read as.
     #[serde(default, skip_serializing_if = "is_default")]
     pub output: OutputKind,
-    /// Whether it is run at all.
+    /// Whether it is run at all; of an arm, whether its branch takes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<Condition>,
     /// What takes its place once it has given up.
@@ -173,6 +173,9 @@ pub enum Action {
     },
     /// Its inner steps, for each item.
     Each(Each),
+    /// One of these steps, its arms: the first whose `when` holds, or that has none. They follow it, each with a
+    /// need of [kind](NeedKind) `taken`; what needs the branch needs all of them.
+    Branch(Vec<String>),
 }
 
 /// How references are written.
@@ -384,6 +387,18 @@ pub enum OutputKind {
     Lines,
     /// Nothing is kept of it.
     None,
+}
+
+impl OutputKind {
+    /// How a flow file writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Lines => "lines",
+            Self::None => "none",
+        }
+    }
 }
 
 /// An expression, and how it is read.

@@ -1008,6 +1008,12 @@ impl Engine {
                 Err(message) => return self.dead(task, "bad-condition", message),
             }
         }
+        if let ReadyAction::Branch(arms) = &self.prepared.step(task.step).action {
+            return match self.chosen(task, arms) {
+                Ok(arm) => self.record(self.machine.branch_end(now, task, arm)),
+                Err(message) => self.dead(task, "bad-condition", message),
+            };
+        }
         let launch = match self.launch(task) {
             Ok(launch) => launch,
             Err(error) => return self.dead(task, launch::reason(&error), error.to_string()),
@@ -1208,9 +1214,9 @@ impl Engine {
                     self.prepared.flow.steps[*map as usize].place
             {
                 self.sources.forget(*map, item);
-                let result = values::result_of(&self.prepared, *map);
+                let results = values::results_of(&self.prepared, *map);
                 for step in first..=last {
-                    if Some(step) != result {
+                    if !results.contains(&step) {
                         self.outputs.remove(&TaskId { step, item: Some(item) });
                     }
                     self.last_exit.remove(&TaskId { step, item: Some(item) });

@@ -112,6 +112,20 @@ pub enum NeedKind {
     Output,
     /// No item of it is dead.
     All,
+    /// It is a branch, and this its arm. Where it takes another one, this is skipped.
+    Taken,
+}
+
+/// The step of a map that is done for an item after this one, where no branch takes an arm. An arm is done only
+/// where it is taken, and the substitute of an arm only after that arm. `need` is what an inner step needs inside
+/// the map.
+pub(crate) fn after(
+    step: StepId,
+    last: StepId,
+    need: impl Fn(StepId) -> Option<Need>,
+) -> Option<StepId> {
+    let follows = Need { step, kind: NeedKind::Over };
+    (step + 1..=last).find(|next| need(*next).is_none_or(|need| need == follows))
 }
 
 /// How often something may happen: a token bucket (GCRA).

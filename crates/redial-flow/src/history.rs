@@ -178,6 +178,8 @@ pub struct StepHistory {
     pub last_ns: Option<u64>,
     /// How many items a map has, once its source is at its end.
     pub items: Option<u32>,
+    /// The arm that a branch has taken, outside of a map.
+    pub arm: Option<String>,
 }
 
 /// What made attempts fail, and how often.

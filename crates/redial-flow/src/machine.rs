@@ -17,7 +17,7 @@ use redial_core::{BreakerSnapshot, BudgetSnapshot, Call, Decision, SplitMix64, S
 use self::rate::Pacer;
 use self::shared::{Asked, Report, Shared};
 use self::task::{Phase, Queued, Task};
-use crate::flow::{Flow, NeedKind, OnFailure, Place, Step, StepId};
+use crate::flow::{self, Flow, NeedKind, OnFailure, Place, Step, StepId};
 use crate::record::{Action, Event, Outcome, Record, Verdict};
 
 /// How many items of a map are under way at most: running, waiting for an attempt, or undecided. Beyond it
@@ -164,6 +164,8 @@ pub struct Machine {
     is_cancelled: bool,
     /// Steps of items that have failed, where the item goes on.
     continued: BTreeSet<TaskId>,
+    /// The arms that branches have taken; of an item, until it is over and not dead.
+    taken: HashMap<TaskId, StepId>,
 }
 
 /// What has become of a step.
@@ -227,6 +229,7 @@ impl Machine {
             running: 0,
             is_cancelled: false,
             continued: BTreeSet::new(),
+            taken: HashMap::new(),
         };
         machine.open();
         machine
@@ -364,6 +367,14 @@ impl Machine {
         Record { attempt: Some(attempt), ..self.record(now, Event::AttemptStart, task) }
     }
 
+    /// The record of a branch that takes this arm, or none.
+    pub fn branch_end(&self, now: Time, branch: TaskId, arm: Option<StepId>) -> Record {
+        let name = |arm: StepId| self.flow.steps[arm as usize].name.as_str().into();
+        let outcome = arm.map_or(Outcome::Skipped, |_| Outcome::Succeeded);
+        let record = self.record(now, Event::StepEnd, branch);
+        Record { outcome: Some(outcome), arm: arm.map(name), ..record }
+    }
+
     /// The sources of maps are read once more: there may be items after the last one that is known.
     pub fn expect_more_items(&mut self) {
         for (state, step) in self.steps.iter_mut().zip(&self.flow.steps) {
@@ -383,6 +394,11 @@ impl Machine {
     /// Whether a step of an item that is under way has failed, and the item went on without it.
     pub fn has_continued(&self, task: TaskId) -> bool {
         self.continued.contains(&task)
+    }
+
+    /// The arm that a branch has taken.
+    pub fn taken(&self, branch: TaskId) -> Option<StepId> {
+        self.taken.get(&branch).copied()
     }
 
     /// An item of a map has been read, and is written down in the list of items at this place. A process
@@ -481,6 +497,7 @@ impl Machine {
             Event::Decision => self.decided(record, time)?,
             Event::StepEnd => {
                 let end = match record.outcome {
+                    Some(Outcome::Succeeded) if record.arm.is_some() => End::Succeeded,
                     Some(Outcome::Skipped) => End::Skipped,
                     Some(Outcome::Recovered) => End::Recovered,
                     Some(Outcome::Failed) => End::Continued,
@@ -577,13 +594,31 @@ impl Machine {
         if is_alone && !self.tasks.contains_key(&id) {
             return Err(impossible(record, "it is over, or was not to be done yet"));
         }
+        let arm = record.arm.as_deref().map(|arm| self.arm(id.step, arm));
+        let arm = arm.transpose().map_err(|why| impossible(record, why))?;
         self.meet(record, id)?;
         if self.tasks.get(&id).is_some_and(Task::has_paid) {
             self.shared(id.step).into_iter().flatten().for_each(Shared::refund);
         }
+        match arm {
+            Some(arm) => self.taken.insert(id, arm),
+            None => self.taken.remove(&id),
+        };
         self.time = time;
         self.finish(id, end);
         Ok(())
+    }
+
+    /// The arm of a branch that has this name.
+    fn arm(&self, branch: StepId, name: &str) -> Result<StepId, &'static str> {
+        let arm = self.names.get(name).copied().filter(|arm| self.branch_of(*arm) == Some(branch));
+        arm.ok_or("it has no such arm")
+    }
+
+    /// The branch that a step is an arm of.
+    fn branch_of(&self, step: StepId) -> Option<StepId> {
+        let needs = &self.flow.steps[step as usize].needs;
+        needs.iter().find(|need| need.kind == NeedKind::Taken).map(|need| need.step)
     }
 
     fn attempt_ended(&mut self, record: &Record, time: Time) -> Result<(), Impossible> {
@@ -704,6 +739,7 @@ impl Machine {
             }
             state.is_open = false;
             state.generation += 1;
+            self.taken.remove(&TaskId { step, item: None });
             let needs = |other: &Step| other.needs.iter().any(|need| need.step == step);
             let dependents = self.flow.steps.iter().zip(0..).filter(|(other, _)| needs(other));
             steps.extend(dependents.map(|(_, id)| id));
@@ -830,7 +866,7 @@ impl Machine {
             return;
         };
         let map = *map;
-        let Place::Map { last, .. } = self.flow.steps[map as usize].place else { return };
+        let Place::Map { first, last, .. } = self.flow.steps[map as usize].place else { return };
         let state = &mut self.steps[map as usize].map;
         let place = item as usize;
         if end == End::Recovered {
@@ -839,15 +875,22 @@ impl Machine {
         if end == End::Continued {
             self.continued.insert(id);
         }
-        let state = &mut self.steps[map as usize].map;
-        if end != End::Dead && id.step < last {
-            self.enqueue(TaskId { step: id.step + 1, item: Some(item) }, self.time);
+        let inner = |step: StepId| {
+            let needs = &self.flow.steps[step as usize].needs;
+            needs.iter().find(|need| (first..=last).contains(&need.step)).copied()
+        };
+        let next = self.taken(id).or_else(|| flow::after(id.step, last, inner));
+        if let Some(step) = next.filter(|_| end != End::Dead) {
+            self.enqueue(TaskId { step, item: Some(item) }, self.time);
             return;
         }
-        state.counts.active -= 1;
-        let Place::Map { first, .. } = self.flow.steps[map as usize].place else { return };
+        self.steps[map as usize].map.counts.active -= 1;
         for step in first..=last {
-            self.continued.remove(&TaskId { step, item: Some(item) });
+            let task = TaskId { step, item: Some(item) };
+            self.continued.remove(&task);
+            if end != End::Dead {
+                self.taken.remove(&task);
+            }
         }
         let state = &mut self.steps[map as usize].map;
         let (finished, count) = match (end, state.items[place]) {
@@ -919,6 +962,13 @@ impl Machine {
 
     /// Whether a step may start, or how it ends because it never may; none where that is not known yet.
     fn readiness(&self, id: StepId) -> Option<Result<(), End>> {
+        // What an arm needs counts only where it is taken.
+        if let Some(branch) = self.branch_of(id) {
+            let taken = self.taken(TaskId { step: branch, item: None });
+            if !self.steps[branch as usize].end?.is_failure() && taken != Some(id) {
+                return Some(Err(End::Skipped));
+            }
+        }
         let mut ready = Some(Ok(()));
         for need in &self.flow.steps[id as usize].needs {
             let dead = self.steps[need.step as usize].map.counts.dead;
@@ -927,7 +977,7 @@ impl Machine {
                 (Some(End::Succeeded), NeedKind::All) if dead > 0 => {
                     return Some(Err(End::Blocked));
                 }
-                (Some(End::Skipped), NeedKind::Output) => {
+                (Some(_), NeedKind::Output) if self.is_skipped(need.step) => {
                     ready = ready.and(Some(Err(End::Skipped)))
                 }
                 (Some(_), _) => {}
@@ -935,6 +985,12 @@ impl Machine {
             }
         }
         ready
+    }
+
+    /// Whether a step was skipped, or the arm that it took.
+    fn is_skipped(&self, step: StepId) -> bool {
+        let step = self.taken(TaskId { step, item: None }).unwrap_or(step);
+        self.steps[step as usize].end == Some(End::Skipped)
     }
 
     /// Whether nothing more is to be done.

@@ -7,7 +7,8 @@
 //! at any moment its last item is under way itself, or all slots are busy with others (Graham's bound); with a rate, the
 //! starts before it are added, and with a breaker the recovery after each attempt but the last, which may hold back all others.
 //! A budget only takes attempts away. Of a flow it is the longest chain of steps that need one another. Where more could run
-//! at once than there are slots in all, the work of what runs beside a step is added to it, divided by the slots.
+//! at once than there are slots in all, the work of what runs beside a step is added to it, divided by the slots. Of the
+//! arms of a branch, the one that takes longest counts.
 //!
 //! The time of redial itself is not counted, nor that in which it does not run, nor what a command takes to end when its
 //! timeout has passed.
@@ -44,7 +45,7 @@ use serde_json::Value as Json;
 
 use crate::Value;
 use crate::definition::{Action, Step as Written};
-use crate::flow::{Place, Rate, Step, StepId};
+use crate::flow::{NeedKind, Place, Rate, Step, StepId};
 use crate::items::Items as Source;
 use crate::machine::{Machine, TaskId, WINDOW};
 use crate::prepared::{Prepared, ReadyAction, ReadyEach, ReadyOrigin, with_substitutes};
@@ -129,6 +130,8 @@ struct Block {
     id: StepId,
     inner: Vec<StepId>,
     needs: Vec<usize>,
+    /// The branch that it is an arm of.
+    branch: Option<StepId>,
     /// Of one item.
     cost: Option<Cost>,
     items: ItemCount,
@@ -200,7 +203,7 @@ impl Outlook {
         for &at in &order {
             let block = &blocks[at];
             levels[at] = block.needs.iter().map(|need| levels[*need] + 1).max().unwrap_or(0);
-            let others: Vec<usize> = beside.of(at).collect();
+            let others = one_arm_each(&blocks, at, beside.of(at));
             let demand = |at: usize| demand(&flow.steps[blocks[at].id as usize], blocks[at].items);
             let wanted =
                 others.iter().fold(demand(at), |sum, other| sum.saturating_add(demand(*other)));
@@ -294,7 +297,7 @@ fn cost(prepared: &Prepared, id: StepId, step: &Step) -> Option<Cost> {
     };
     let timeout = match ready.action {
         // redial itself does this, and at once.
-        ReadyAction::WriteFile { .. } => Some(Duration::ZERO),
+        ReadyAction::WriteFile { .. } | ReadyAction::Branch(_) => Some(Duration::ZERO),
         _ => ready.timeout,
     };
     let most = |time: u128| within.map_or(time, |within| time.min(within));
@@ -344,11 +347,12 @@ fn blocks(steps: &[Step], costs: &[Option<Cost>], outlooks: &[StepOutlook]) -> V
                 };
                 let cost = match inner.is_empty() {
                     true => costs[id as usize],
-                    false => sum(inner.iter().map(|id| costs[*id as usize])),
+                    false => cost_inside(steps, costs, &inner),
                 };
                 let items = outlooks[id as usize].items.unwrap_or(ItemCount::Known(1));
                 block_of[id as usize] = blocks.len();
-                blocks.push(Block { id, inner, needs: Vec::new(), cost, items });
+                let branch = branch_of(step);
+                blocks.push(Block { id, inner, needs: Vec::new(), branch, cost, items });
             }
         }
     }
@@ -362,6 +366,54 @@ fn blocks(steps: &[Step], costs: &[Option<Cost>], outlooks: &[StepOutlook]) -> V
         }
     }
     blocks
+}
+
+/// The branch that a step is an arm of.
+fn branch_of(step: &Step) -> Option<StepId> {
+    let need = step.needs.iter().find(|need| need.kind == NeedKind::Taken);
+    need.map(|need| need.step)
+}
+
+/// Of what may run beside a block, one arm of each branch: that with the most work. A branch takes one arm, so none
+/// of them runs beside another.
+fn one_arm_each(blocks: &[Block], own: usize, beside: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut others = Vec::new();
+    let mut arms: BTreeMap<StepId, usize> = BTreeMap::new();
+    for at in beside {
+        match blocks[at].branch {
+            None => others.push(at),
+            branch if branch == blocks[own].branch => {}
+            Some(branch) => {
+                let most = arms.entry(branch).or_insert(at);
+                if work(&blocks[at]) > work(&blocks[*most]) {
+                    *most = at;
+                }
+            }
+        }
+    }
+    others.extend(arms.into_values());
+    others
+}
+
+/// The steps of an item one after the other; of the arms of a branch, what the longest takes.
+fn cost_inside(steps: &[Step], costs: &[Option<Cost>], inner: &[StepId]) -> Option<Cost> {
+    let mut arms: BTreeMap<StepId, Option<Cost>> = BTreeMap::new();
+    let mut others = Vec::new();
+    for id in inner {
+        let cost = costs[*id as usize];
+        match branch_of(&steps[*id as usize]) {
+            None => others.push(cost),
+            Some(branch) => {
+                let most = arms.entry(branch).or_insert(cost);
+                *most = most.zip(cost).map(|(most, cost)| Cost {
+                    time: most.time.max(cost.time),
+                    work: most.work.max(cost.work),
+                    starts: most.starts.zip(cost.starts).map(|(most, cost)| most.max(cost)),
+                });
+            }
+        }
+    }
+    sum(others.into_iter().chain(arms.into_values()))
 }
 
 /// One after the other.

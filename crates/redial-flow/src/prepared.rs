@@ -50,6 +50,8 @@ pub(crate) struct Ready {
     pub(crate) instead_of: Option<StepId>,
     /// The step that takes its place.
     pub(crate) substitute: Option<StepId>,
+    /// Whether a branch has decided about it, by its `when`.
+    pub(crate) is_arm: bool,
     /// Whether a text of the flow may name it, so that its output has to be at hand.
     pub(crate) is_referred_to: bool,
 }
@@ -58,8 +60,13 @@ pub(crate) struct Ready {
 pub(crate) enum ReadyAction {
     Run(Vec<Template>),
     Shell(Shell),
-    WriteFile { path: Template, content: Template },
+    WriteFile {
+        path: Template,
+        content: Template,
+    },
     Each(Box<ReadyEach>),
+    /// The arms, in the order in which their conditions are looked at.
+    Branch(Vec<StepId>),
 }
 
 #[derive(Debug)]
@@ -68,8 +75,9 @@ pub(crate) struct ReadyEach {
     pub(crate) format: Format,
     pub(crate) selection: Selection,
     pub(crate) key: KeyBy,
-    /// Which of the inner steps is the item's result.
-    pub(crate) result: StepId,
+    /// Which of the inner steps have the item's result. One of them has it in the end: of the arms of a branch
+    /// the one that was taken, of a step and its substitute the one that succeeded.
+    pub(crate) results: Vec<StepId>,
 }
 
 #[derive(Debug)]
@@ -132,9 +140,11 @@ impl Prepared {
         let outputs = outputs.collect::<Result<_, BadDefinition>>()?;
         let texts = serde_json::to_string(&definition).unwrap_or_default();
         for (ready, step) in ready.iter_mut().zip(&steps) {
-            // A substitute is referred to by the name of the step whose place it takes.
+            // A substitute is referred to by the name of the step whose place it takes, an arm by that of its branch.
             let name = step.name.strip_suffix(".fallback").unwrap_or(&step.name);
+            let branch = steps.iter().find(|step| step.name == name).and_then(Step::branch);
             ready.is_referred_to = is_named(&texts, name)
+                || branch.is_some_and(|branch| is_named(&texts, branch))
                 || step
                     .inside
                     .as_ref()
@@ -176,9 +186,10 @@ pub(crate) fn with_substitutes(steps: &[Step]) -> Vec<Step> {
         if let Some(Fallback::Step(action)) = &step.fallback {
             all.push(Step {
                 inside: step.inside.clone(),
-                needs: match step.inside {
-                    Some(_) => Vec::new(),
-                    None => vec![Need { step: step.name.clone(), kind: NeedKind::Over }],
+                needs: match &step.inside {
+                    // In a map steps follow one another, but for arms that are not taken.
+                    Some(_) if step.branch().is_none() => Vec::new(),
+                    _ => vec![Need { step: step.name.clone(), kind: NeedKind::Over }],
                 },
                 output: step.output,
                 env: step.env.clone(),
@@ -209,6 +220,30 @@ pub(crate) fn with_substitutes(steps: &[Step]) -> Vec<Step> {
         step.needs.extend(more);
     }
     all
+}
+
+impl Step {
+    /// The branch that it is an arm of.
+    pub fn branch(&self) -> Option<&str> {
+        let taken = self.needs.iter().find(|need| need.kind == NeedKind::Taken);
+        taken.map(|need| need.step.as_str())
+    }
+}
+
+/// The inner steps of a map of which one has the result of an item, where `last` is the step with it.
+fn with_results(steps: &[Step], last: usize) -> Vec<StepId> {
+    let original = |name: &str| {
+        let name = name.strip_suffix(".fallback").unwrap_or(name);
+        let step = steps.iter().find(|step| step.name == name)?;
+        Some((step.name.as_str(), step.branch()))
+    };
+    let Some((name, branch)) = original(&steps[last].name) else { return vec![last as StepId] };
+    let has_result = |step: &Step| {
+        let original = original(&step.name);
+        original.is_some_and(|(one, of)| one == name || (branch.is_some() && of == branch))
+    };
+    let places = steps.iter().zip(0..).filter(|(step, _)| has_result(step));
+    places.map(|(_, place)| place).collect()
 }
 
 fn entry_of(clause: &str) -> Result<Entry, String> {
@@ -292,8 +327,16 @@ fn ready_step(step: &Step, steps: &[Step], names: &[&str], entry: &Entry) -> Res
         Action::Each(each) => {
             let inner = |other: &Step| other.inside.as_deref() == Some(step.name.as_str());
             let last = steps.iter().rposition(inner).ok_or("the map has no steps")?;
-            let result = each.result.as_deref().and_then(id_of).unwrap_or(last as StepId);
-            ReadyAction::Each(Box::new(ready_each(each, result)?))
+            let result = each.result.as_deref().and_then(id_of).map_or(last, |id| id as usize);
+            ReadyAction::Each(Box::new(ready_each(each, with_results(steps, result))?))
+        }
+        Action::Branch(arms) => {
+            let is_arm = |arm: &StepId| steps[*arm as usize].branch() == Some(&*step.name);
+            let arm = |name: &String| {
+                let arm = id_of(name).filter(is_arm);
+                arm.ok_or_else(|| format!("branch: `{name}` is none of its arms"))
+            };
+            ReadyAction::Branch(arms.iter().map(arm).collect::<Result<_, String>>()?)
         }
     };
     let original = step.name.strip_suffix(".fallback").and_then(id_of);
@@ -314,6 +357,7 @@ fn ready_step(step: &Step, steps: &[Step], names: &[&str], entry: &Entry) -> Res
         output: step.output,
         instead_of: original.filter(|of| is_substitute(*of)),
         substitute: id_of(&substitute_name(&step.name)),
+        is_arm: step.branch().is_some(),
         is_referred_to: false,
     })
 }
@@ -382,7 +426,7 @@ fn rules(step: &Step, entry: &Entry) -> Result<Rules, String> {
     Ok(rules)
 }
 
-fn ready_each(each: &Each, result: StepId) -> Result<ReadyEach, String> {
+fn ready_each(each: &Each, results: Vec<StepId>) -> Result<ReadyEach, String> {
     let template = |text: &str| Template::parse(text).map_err(|bad| format!("each: {bad}"));
     let field = |what: &str, text: &str| {
         FieldPath::parse(text).map_err(|bad| format!("{what}: {}", bad.message))
@@ -419,5 +463,5 @@ fn ready_each(each: &Each, result: StepId) -> Result<ReadyEach, String> {
         Some(text) => KeyBy::Field(field("key", text)?),
         None => KeyBy::Content,
     };
-    Ok(ReadyEach { origin, format, selection, key, result })
+    Ok(ReadyEach { origin, format, selection, key, results })
 }

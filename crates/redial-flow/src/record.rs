@@ -34,6 +34,9 @@ pub struct Record {
     /// How often the task was taken up anew from the dead letters.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub generation: u32,
+    /// The arm that a branch took, by the name of its step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm: Option<Box<str>>,
     /// How many items a source had, of `items.end`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<u32>,
@@ -109,6 +112,7 @@ impl Record {
             item: None,
             key: None,
             generation: 0,
+            arm: None,
             items: None,
             attempt: None,
             outcome: None,
@@ -162,7 +166,8 @@ pub enum Event {
     /// What follows a failure.
     #[serde(rename = "decision")]
     Decision,
-    /// A step is over without an attempt that succeeded: skipped, recovered, or passed over.
+    /// A step is over without an attempt that succeeded: skipped, recovered, or passed over. A branch has taken
+    /// an arm.
     #[serde(rename = "step.end")]
     StepEnd,
     /// A task has given up, and waits for somebody.

@@ -499,6 +499,13 @@ impl Observer for Teller {
                     Some(Outcome::Failed) if run.has_substitute(task) => {}
                     Some(Outcome::Skipped) => self.skipped += 1,
                     Some(Outcome::Recovered) => self.recovered += 1,
+                    Some(Outcome::Succeeded) => {
+                        self.at_once += 1;
+                        if let (Some(arm), Level::Verbose) = (&record.arm, self.telling.level) {
+                            let name = self.name_with(run, task, run.key(task));
+                            self.line(&format!("{name}: takes {}", visible(arm)));
+                        }
+                    }
                     // `on_failure: continue`: a dead letter has a record of its own.
                     Some(Outcome::Failed) => self.passed_over += 1,
                     _ => self.dead += 1,

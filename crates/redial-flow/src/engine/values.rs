@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::sources::Sources;
 use super::{Engine, Refusal, VALUE_MAX};
 use crate::definition::OutputKind;
-use crate::expression::{self, Found};
+use crate::expression::{self, Expression, Found};
 use crate::flow::StepId;
 use crate::machine::{End, Machine, TaskId};
 use crate::prepared::{Prepared, ReadyAction};
@@ -61,11 +61,25 @@ impl Engine {
             }
         }
         match &ready.when {
-            None => Ok(true),
-            Some(when) => when
-                .holds(&self.values(Some(task)))
-                .map_err(|error| format!("`{}`: {error}", when.text())),
+            Some(when) if !ready.is_arm => self.holds(when, task),
+            _ => Ok(true),
         }
+    }
+
+    /// The first arm whose condition holds, or that has none.
+    pub(super) fn chosen(&self, task: TaskId, arms: &[StepId]) -> Result<Option<StepId>, String> {
+        for arm in arms {
+            let when = self.prepared.step(*arm).when.as_ref();
+            if when.map_or(Ok(true), |when| self.holds(when, task))? {
+                return Ok(Some(*arm));
+            }
+        }
+        Ok(None)
+    }
+
+    fn holds(&self, when: &Expression, task: TaskId) -> Result<bool, String> {
+        let holds = when.holds(&self.values(Some(task)));
+        holds.map_err(|error| format!("`{}`: {error}", when.text()))
     }
 }
 
@@ -76,10 +90,12 @@ const OF_MAP: [&str; 8] =
     ["succeeded", "successful", "recovered", "failed", "dead", "dropped", "total", "results"];
 
 impl Values<'_> {
-    /// The step that a path begins with, and how many names of the path are its name.
+    /// The step that a path begins with, and how many names of the path are its name. A branch stands for the
+    /// arm that it took.
     fn step(&self, root: &str, next: Option<&str>) -> Option<(StepId, usize)> {
         let longer = next.and_then(|next| self.prepared.named(&format!("{root}.{next}")));
-        longer.map(|step| (step, 1)).or_else(|| Some((self.prepared.named(root)?, 0)))
+        let found = longer.map(|step| (step, 1)).or_else(|| Some((self.prepared.named(root)?, 0)));
+        found.map(|(step, used)| (self.machine.taken(self.seen(step)).unwrap_or(step), used))
     }
 
     /// The task of another step that this task sees.
@@ -168,11 +184,15 @@ impl Values<'_> {
 
     /// The outputs of the items of a map, in their order.
     fn results(&self, map: StepId) -> Json {
-        let Some(step) = result_of(self.prepared, map) else { return Json::Array(Vec::new()) };
+        let steps = results_of(self.prepared, map);
         let known = u32::try_from(self.machine.counts(map).known).unwrap_or(u32::MAX);
         let results = (0..known).filter_map(|item| {
-            let id = TaskId { step, item: Some(item) };
-            match self.outputs.get(&id)? {
+            let stored = |step: &StepId| {
+                let id = TaskId { step: *step, item: Some(item) };
+                self.outputs.get(&id).map(|stored| (*step, stored))
+            };
+            let (step, stored) = steps.iter().rev().find_map(stored)?;
+            match stored {
                 Stored::Value(Value::Json(json)) => Some(json.clone()),
                 Stored::Value(Value::Bytes(bytes)) => Some(BASE64_STANDARD.encode(bytes).into()),
                 Stored::At(place) => {
@@ -366,11 +386,11 @@ pub(super) fn is_referred_to(prepared: &Prepared, step: StepId) -> bool {
     prepared.step(step).is_referred_to
 }
 
-/// The inner step whose outputs are the results of a map, if somebody asks for them.
-pub(super) fn result_of(prepared: &Prepared, map: StepId) -> Option<StepId> {
+/// The inner steps of which one has the result of an item, if somebody asks for the results of the map.
+pub(super) fn results_of(prepared: &Prepared, map: StepId) -> &[StepId] {
     match &prepared.step(map).action {
-        ReadyAction::Each(each) if prepared.step(map).is_referred_to => Some(each.result),
-        _ => None,
+        ReadyAction::Each(each) if prepared.step(map).is_referred_to => &each.results,
+        _ => &[],
     }
 }
 

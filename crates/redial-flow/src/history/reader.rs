@@ -8,7 +8,8 @@ use super::{
     Counts, DAMAGES_MAX, History, REASONS_MAX, Reason, Spent, State, StepHistory, TAILS_MAX,
     TASKS_MAX,
 };
-use crate::definition::{Action as StepAction, Definition};
+use crate::definition::{Action as StepAction, Definition, NeedKind};
+use crate::flow::{self, Need};
 use crate::journal::{Damage, Tail};
 use crate::machine::WINDOW;
 use crate::record::{Action, Event, Outcome, Record, Start};
@@ -59,7 +60,7 @@ struct Step {
     map: Option<u32>,
     /// The inner step that follows it, in a map.
     next: Option<u32>,
-    needs: Vec<u32>,
+    needs: Vec<Need>,
     /// Of each item; of a step by itself, the first alone.
     states: Vec<TaskState>,
 }
@@ -74,13 +75,7 @@ impl Reader {
             all.iter().zip(0..).map(|(step, id)| (step.name.as_str().into(), id)).collect();
         let id = |name: &str| names.get(name).copied();
         let mut steps: Vec<Step> = Vec::with_capacity(all.len());
-        for (step, at) in all.iter().zip(0_u32..) {
-            if let Some(before) = steps.last_mut()
-                && before.history.inside.is_some()
-                && before.history.inside == step.inside
-            {
-                before.next = Some(at);
-            }
+        for step in &all {
             let history = StepHistory {
                 name: step.name.clone(),
                 inside: step.inside.clone(),
@@ -89,9 +84,13 @@ impl Reader {
                 ..StepHistory::default()
             };
             let map = step.inside.as_deref().and_then(id);
-            let needs = step.needs.iter().filter_map(|need| id(&need.step)).collect();
+            let need = |need: &crate::definition::Need| {
+                Some(Need { step: id(&need.step)?, kind: need.kind })
+            };
+            let needs = step.needs.iter().filter_map(need).collect();
             steps.push(Step { history, map, needs, ..Step::default() });
         }
+        link(&mut steps);
         Self { names, steps, ..Self::default() }
     }
 
@@ -145,6 +144,9 @@ impl Reader {
                     Some(Outcome::Skipped) => TaskState::Skipped,
                     Some(Outcome::Recovered) => TaskState::Recovered,
                     Some(Outcome::Failed) => TaskState::Continued,
+                    Some(Outcome::Succeeded) if record.arm.is_some() => {
+                        return self.take(id, record);
+                    }
                     _ => return Err("it has no such outcome"),
                 };
                 self.end_without_success(id, record, state);
@@ -235,7 +237,7 @@ impl Reader {
             Some(_) => return None,
             None => &self.steps[step as usize].needs,
         };
-        let last = |need: &u32| self.steps[*need as usize].history.last_ns;
+        let last = |need: &Need| self.steps[need.step as usize].history.last_ns;
         Some(needs.iter().filter_map(last).max().unwrap_or(0))
     }
 
@@ -368,6 +370,21 @@ impl Reader {
         self.finish_task(id, state);
     }
 
+    /// A branch takes an arm. The others are skipped without a record.
+    fn take(&mut self, id: Id, record: &Record) -> Result<(), Refused> {
+        let (branch, item) = id;
+        let arm = record.arm.as_deref().and_then(|arm| self.names.get(arm).copied());
+        let taken = Need { step: branch, kind: NeedKind::Taken };
+        let arm = arm.filter(|arm| self.steps[*arm as usize].needs.contains(&taken));
+        let arm = arm.ok_or("it has no such arm")?;
+        if item.is_none() {
+            let name = self.steps[arm as usize].history.name.clone();
+            self.steps[branch as usize].history.arm = Some(name);
+        }
+        self.finish_before(id, TaskState::Succeeded, Some(arm));
+        Ok(())
+    }
+
     fn revive(&mut self, id: Id, record: &Record) -> Result<(), Refused> {
         self.dead_task(id)?;
         (self.is_cancelled, self.end) = (false, None);
@@ -389,9 +406,13 @@ impl Reader {
 
     /// A task is over. What came to a good end is kept for timelines alone.
     fn finish_task(&mut self, id: Id, state: TaskState) {
+        let next = self.steps[id.0 as usize].next.filter(|_| state != TaskState::Dead);
+        self.finish_before(id, state, next);
+    }
+
+    fn finish_before(&mut self, id: Id, state: TaskState, next: Option<u32>) {
         self.set(id, state);
-        let (step, item) = id;
-        let next = self.steps[step as usize].next.filter(|_| state != TaskState::Dead);
+        let item = id.1;
         if let (Some(next), Some(item)) = (next, item) {
             self.follow((next, Some(item)), id);
         }
@@ -604,6 +625,21 @@ impl StepHistory {
         self.first_ns = [self.first_ns, inner.first_ns].into_iter().flatten().min();
         self.last_ns = self.last_ns.max(inner.last_ns);
     }
+}
+
+/// Sets which inner step follows which.
+fn link(steps: &mut [Step]) {
+    let last_of = |map: u32| steps.iter().rposition(|step| step.map == Some(map));
+    let next = |(step, at): (&Step, u32)| {
+        let map = step.map?;
+        let inner = |other: u32| {
+            let needs = &steps[other as usize].needs;
+            needs.iter().find(|need| steps[need.step as usize].map == Some(map)).copied()
+        };
+        flow::after(at, last_of(map)? as u32, inner)
+    };
+    let next: Vec<Option<u32>> = steps.iter().zip(0..).map(next).collect();
+    steps.iter_mut().zip(next).for_each(|(step, next)| step.next = next);
 }
 
 /// What every record may say of a task.

@@ -1,5 +1,6 @@
 //! The tests of `redial-flow`, one module for each subject.
 
+mod branches;
 mod child;
 mod crashes;
 mod expression;

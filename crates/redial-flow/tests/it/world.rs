@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redial_core::{Policy, Time};
-use redial_flow::flow::{FailuresMax, Flow, Need, NeedKind, Place, Step};
+use redial_flow::flow::{FailuresMax, Flow, Need, NeedKind, Place, Step, StepId};
 use redial_flow::machine::{Machine, Next, Supply, TaskId};
 use redial_flow::record::{Event, Outcome, Record, Start, Verdict};
 
@@ -22,6 +22,8 @@ pub(crate) enum Ends {
     ForGood,
     /// With a delay of its own, in milliseconds.
     Asking(u64),
+    /// It is a branch, which takes this arm or none.
+    Taking(Option<StepId>),
 }
 
 /// What attempts come to, how long each takes, and how many items there are.
@@ -85,6 +87,11 @@ impl<'w> World<'w> {
                     note(machine, records, record);
                 }
                 Next::Start(task) => {
+                    if let Ends::Taking(arm) = (self.ends)(task, 1) {
+                        let record = machine.branch_end(now, task, arm);
+                        note(machine, records, record);
+                        continue;
+                    }
                     let record = machine.attempt_start(now, task);
                     let attempt = record.attempt.unwrap();
                     note(machine, records, record);
@@ -129,6 +136,7 @@ impl<'w> World<'w> {
                 record.delay_ns = Some(millis * 1_000_000);
                 (Outcome::Failed, Some(Verdict::Retry))
             }
+            Ends::Taking(_) => unreachable!("a branch has no attempts"),
         };
         (record.outcome, record.verdict) = (Some(outcome), verdict);
         record

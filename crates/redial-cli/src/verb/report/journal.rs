@@ -43,7 +43,13 @@ impl Journal {
             record::Event::AttemptEnd => self.attempt_end(&key, record),
             record::Event::Decision => self.decision(&key, record),
             record::Event::Dead => self.give_up(key, record),
-            record::Event::StepEnd if record.outcome != Some(record::Outcome::Skipped) => {
+            // What was skipped has no attempts, and neither has a branch that took an arm.
+            record::Event::StepEnd
+                if !matches!(
+                    record.outcome,
+                    Some(record::Outcome::Skipped | record::Outcome::Succeeded)
+                ) =>
+            {
                 self.give_up(key, record)
             }
             _ => Vec::new(),

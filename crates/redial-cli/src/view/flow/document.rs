@@ -150,6 +150,9 @@ struct StepEntry<'h> {
     longest_ns: u64,
     first_ns: Option<u64>,
     last_ns: Option<u64>,
+    /// The arm that a branch took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arm: Option<&'h str>,
 }
 
 impl<'h> StepEntry<'h> {
@@ -167,6 +170,7 @@ impl<'h> StepEntry<'h> {
             longest_ns: step.longest_ns,
             first_ns: step.first_ns,
             last_ns: step.last_ns,
+            arm: step.arm.as_deref(),
         }
     }
 }

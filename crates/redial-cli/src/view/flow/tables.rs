@@ -71,7 +71,8 @@ fn step_name(step: &StepHistory) -> String {
     let indent = if step.inside.is_some() { "  " } else { "" };
     let items = step.items.map(|items| format!(", {}", many(items.into(), "item")));
     let map = if step.is_map { items.unwrap_or(", a map".into()) } else { String::new() };
-    format!("{indent}{}{map}", step.name)
+    let arm = step.arm.as_ref().map(|arm| format!(", took {arm}")).unwrap_or_default();
+    format!("{indent}{}{map}{arm}", step.name)
 }
 
 /// What made attempts fail most often.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use redial_flow::outlook::StepOutlook;
+use redial_flow::outlook::{StepOutlook, is_command};
 
 use super::svg::{TITLE, drawing};
 use super::terminal::one_line;
@@ -49,7 +49,7 @@ fn step(one: &StepOutlook) -> String {
     let mut said = Vec::new();
     said.extend(words::needs(&one.step.needs).map(|needs| format!("Needs {needs}.")));
     said.extend(words::bounds(one).map(|bounds| format!("{bounds}.")));
-    if field != "each" && field != "write_file" {
+    if is_command(&one.step) {
         said.push(format!("{}.", words::clause(&one.plan)));
         said.extend(words::waits(&one.plan).map(|waits| format!("Waits {waits}.")));
         said.extend(words::sampled(&one.plan).map(|waits| format!("With this seed {waits}.")));

@@ -57,7 +57,7 @@ struct Step<'p> {
     text: String,
     needs: Vec<Need<'p>>,
     when: Option<&'p str>,
-    /// None of a map.
+    /// None of a map or a branch.
     policy: Option<String>,
     attempts: Option<Attempts>,
     timeout_ns: Option<u64>,
@@ -132,7 +132,7 @@ struct Warning<'p> {
 impl<'p> Step<'p> {
     fn new(planned: &Planned<'p>, one: &'p StepOutlook) -> Self {
         let (does, text) = words::does(&one.step);
-        let is_map = one.items.is_some();
+        let is_attempted = words::is_attempted(&one.step);
         let of = &planned.outlook.steps;
         let (items, items_are_known) = match one.items {
             None => (None, None),
@@ -149,15 +149,15 @@ impl<'p> Step<'p> {
             text,
             needs: one.step.needs.iter().map(Need::from).collect(),
             when: one.step.when.as_ref().map(|when| when.text.as_str()),
-            policy: (!is_map).then(|| one.plan.policy().to_string()),
-            attempts: (!is_map).then(|| one.plan.policy().attempts().into()),
-            timeout_ns: one.plan.get_timeout().filter(|_| !is_map).map(nanos),
-            delays: match is_map {
-                true => Vec::new(),
-                false => {
+            policy: is_attempted.then(|| one.plan.policy().to_string()),
+            attempts: is_attempted.then(|| one.plan.policy().attempts().into()),
+            timeout_ns: one.plan.get_timeout().filter(|_| is_attempted).map(nanos),
+            delays: match is_attempted {
+                true => {
                     let rows = one.plan.rows().take_while(|row| row.reachable);
                     rows.take(DELAYS).map(Delay::from).collect()
                 }
+                false => Vec::new(),
             },
             asked_delay_max_ns: one.asked_max.map(nanos),
             items,
@@ -181,7 +181,7 @@ impl<'p> Step<'p> {
             },
             idempotent: one.step.idempotent,
             killed: match (does, one.step.idempotent, one.plan.policy().attempts()) {
-                ("each" | "write_file", ..) => None,
+                ("each" | "write_file" | "branch", ..) => None,
                 (_, false, _) => Some("dead-letter"),
                 (_, true, Some(1)) => Some("failed"),
                 _ => Some("retried"),
@@ -198,6 +198,7 @@ impl<'p> From<&'p redial_flow::definition::Need> for Need<'p> {
             NeedKind::Over => "over",
             NeedKind::Output => "output",
             NeedKind::All => "all",
+            NeedKind::Taken => "taken",
         };
         Self { step: &need.step, kind }
     }

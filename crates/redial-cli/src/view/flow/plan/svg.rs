@@ -262,6 +262,14 @@ fn ending(one: &StepOutlook, is_map: bool) -> (&'static str, String) {
             (class, format!("{time} an item, {} in all", human(all)))
         }
         _ if is_map => (class, format!("{time} an item")),
+        _ if !words::is_attempted(&one.step) => {
+            (class, words::condition(&one.step).unwrap_or_default())
+        }
+        // Of an arm, where it is taken says more than how often it is tried.
+        (_, time) if one.step.branch().is_some() => {
+            let arm = one_line(&words::condition(&one.step).unwrap_or_default());
+            (class, if time.is_none() { format!("no bound, {arm}") } else { arm })
+        }
         (Some(attempts), _) => (class, format!("{}, {time}", count(attempts as usize, "attempt"))),
         (None, _) => (class, format!("attempts without end, {time}")),
     }
@@ -271,9 +279,9 @@ fn ending(one: &StepOutlook, is_map: bool) -> (&'static str, String) {
 fn sentence(one: &StepOutlook) -> String {
     let (field, text) = words::does(&one.step);
     let needs = words::needs(&one.step.needs).map(|needs| format!("; needs {needs}"));
-    let clause = match one.items {
-        Some(_) => String::new(),
-        None => format!("; {}", words::clause(&one.plan)),
+    let clause = match words::is_attempted(&one.step) {
+        true => format!("; {}", words::clause(&one.plan)),
+        false => String::new(),
     };
     format!("{}: {field} {}{clause}{}", one.step.name, one_line(&text), needs.unwrap_or_default())
 }

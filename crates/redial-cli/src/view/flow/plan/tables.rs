@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redial_flow::outlook::{ItemCount, StepOutlook};
 
-use super::Planned;
+use super::{Planned, words};
 use crate::duration::human;
 use crate::view::table::{Kind, Row, Table};
 
@@ -19,13 +19,11 @@ pub(super) fn schedules(planned: &Planned<'_>) -> Table {
         match inner {
             [] => rows.push(row(one, one.step.name.clone(), one.time)),
             inner => {
-                let blank = || String::new();
                 let name = match one.items {
                     Some(ItemCount::Unknown) => format!("{}, with one item", one.step.name),
                     _ => one.step.name.clone(),
                 };
-                let cells = vec![name, blank(), blank(), blank(), blank(), blank(), time(one.time)];
-                rows.push(Row::from(cells));
+                rows.push(row(one, name, one.time));
                 let name = |one: &StepOutlook| format!("  {}, each item", one.step.name);
                 rows.extend(inner.iter().map(|one| row(one, name(one), one.task_time)));
             }
@@ -47,6 +45,11 @@ pub(super) fn tight(planned: &Planned<'_>) -> Table {
 }
 
 fn row(one: &StepOutlook, name: String, at_most: Option<Duration>) -> Row {
+    if !words::is_attempted(&one.step) {
+        let blank = || String::new();
+        let cells = vec![name, blank(), blank(), blank(), blank(), blank(), time(at_most)];
+        return Row::from(cells);
+    }
     let plan = &one.plan;
     let waits = plan.total_wait();
     let wait = |wait: Option<Duration>| wait.map_or("no end".to_owned(), human);

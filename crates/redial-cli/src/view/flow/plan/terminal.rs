@@ -1,7 +1,7 @@
 //! A flow for people in a terminal: its steps below one another, each with what it needs.
 
 use anstyle::{AnsiColor, Style};
-use redial_flow::outlook::StepOutlook;
+use redial_flow::outlook::{StepOutlook, is_command};
 
 use super::{Planned, tables, words};
 use crate::text::{BOLD, DIM, READABLE, clip, columns, paragraph, styled, wrap, wrap_clause};
@@ -82,7 +82,7 @@ impl Page {
         let text = format!("{field} {}", one_line(&text));
         let room = self.width.saturating_sub(columns(rail)).max(10);
         self.behind(rail, Style::new(), &clip(&text, room));
-        if field != "each" && field != "write_file" {
+        if is_command(step) {
             for line in wrap_clause(&words::clause(&one.plan), room.min(READABLE)) {
                 self.behind(rail, Style::new(), &line);
             }

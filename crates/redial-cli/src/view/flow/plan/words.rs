@@ -51,7 +51,13 @@ pub(super) fn does(step: &Step) -> (&'static str, String) {
         Action::Shell(line) => ("shell", line.trim().to_owned()),
         Action::WriteFile { path, .. } => ("write_file", path.clone()),
         Action::Each(each) => ("each", items(each)),
+        Action::Branch(arms) => ("branch", arms.join(", ")),
     }
+}
+
+/// Whether it has attempts itself: a map and a branch have none.
+pub(super) fn is_attempted(step: &Step) -> bool {
+    !matches!(step.action, Action::Each(_) | Action::Branch(_))
 }
 
 fn items(each: &Each) -> String {
@@ -93,6 +99,7 @@ pub(super) fn needs(needs: &[Need]) -> Option<String> {
         NeedKind::Over => need.step.clone(),
         NeedKind::Output => format!("{} (its output)", need.step),
         NeedKind::All => format!("{} (all of its items)", need.step),
+        NeedKind::Taken => format!("{}, if it takes this arm", need.step),
     };
     (!needs.is_empty()).then(|| needs.iter().map(need).collect::<Vec<_>>().join(", "))
 }
@@ -148,10 +155,7 @@ fn failures(max: FailuresMax) -> String {
 /// What else is said of a step: when it runs, and what follows a failure.
 pub(super) fn remarks(one: &StepOutlook) -> Vec<String> {
     let step = &one.step;
-    let mut remarks = Vec::new();
-    if let Some(when) = &step.when {
-        remarks.push(format!("when {}", when.text));
-    }
+    let mut remarks: Vec<String> = condition(step).into_iter().collect();
     if !step.idempotent {
         remarks.push("idempotent: false".to_owned());
     }
@@ -165,6 +169,14 @@ pub(super) fn remarks(one: &StepOutlook) -> Vec<String> {
         _ => {}
     }
     remarks
+}
+
+/// On what it depends whether it runs.
+pub(super) fn condition(step: &Step) -> Option<String> {
+    match &step.when {
+        Some(when) => Some(format!("when {}", when.text)),
+        None => step.branch().map(|_| "otherwise".to_owned()),
+    }
 }
 
 fn rules(rules: &Rules) -> Option<String> {
