@@ -117,6 +117,8 @@ pub enum FlowKind {
     ItemOutsideMap,
     /// A map inside a map.
     NestedMap,
+    /// An arm without a condition, or arms that do not go together.
+    BadBranch,
     /// `${` and no reference after it.
     BadReference,
     /// A value that would become a part of code.
@@ -144,7 +146,7 @@ pub enum FlowKind {
 }
 
 impl FlowKind {
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 22] = [
         Self::NoSteps,
         Self::OneAction,
         Self::BadName,
@@ -154,6 +156,7 @@ impl FlowKind {
         Self::InnerStep,
         Self::ItemOutsideMap,
         Self::NestedMap,
+        Self::BadBranch,
         Self::BadReference,
         Self::NestedInterpreter,
         Self::UnclearShell,
@@ -179,6 +182,7 @@ impl FlowKind {
             Self::InnerStep => "inner-step",
             Self::ItemOutsideMap => "item-outside-map",
             Self::NestedMap => "nested-map",
+            Self::BadBranch => "bad-branch",
             Self::BadReference => "bad-reference",
             Self::NestedInterpreter => "nested-interpreter",
             Self::UnclearShell => "unclear-shell",

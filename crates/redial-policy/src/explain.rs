@@ -46,6 +46,7 @@ const PAGES: &[(&str, &str)] = &[
     ("inner-step", include_str!("explain/inner-step.md")),
     ("item-outside-map", include_str!("explain/item-outside-map.md")),
     ("nested-map", include_str!("explain/nested-map.md")),
+    ("bad-branch", include_str!("explain/bad-branch.md")),
     ("bad-reference", include_str!("explain/bad-reference.md")),
     ("nested-interpreter", include_str!("explain/nested-interpreter.md")),
     ("unclear-shell", include_str!("explain/unclear-shell.md")),

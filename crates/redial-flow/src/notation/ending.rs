@@ -55,7 +55,7 @@ impl Reader<'_, '_, '_> {
         self.copied <= COPIED_MAX
     }
 
-    /// `needs` of a `parallel` are those of all its steps.
+    /// `needs` of a `parallel` are those of all its steps; of a branch, also those of its arms.
     fn check_needs(&mut self) {
         let is_group = |target: &str| {
             self.names.get(target).filter(|known| !known.group.is_empty()).map(|known| &known.group)
@@ -63,12 +63,16 @@ impl Reader<'_, '_, '_> {
         let mut shared = Vec::new();
         let mut total = 0_usize;
         for draft in &mut self.drafts {
-            if !draft.needs.iter().any(|need| is_group(&need.target).is_some()) {
+            let is_group = |need: &NeedDraft| match need.kind {
+                NeedKind::Taken => None,
+                _ => is_group(&need.target),
+            };
+            if !draft.needs.iter().any(|need| is_group(need).is_some()) {
                 continue;
             }
             let mut needs = Vec::new();
             for need in std::mem::take(&mut draft.needs) {
-                let Some(group) = is_group(&need.target) else {
+                let Some(group) = is_group(&need) else {
                     needs.push(need);
                     continue;
                 };
@@ -78,7 +82,11 @@ impl Reader<'_, '_, '_> {
                 if total > COPIED_MAX {
                     continue;
                 }
-                let all = group.iter().map(|target| NeedDraft { target: target.clone(), ..need });
+                let all = group.iter().map(|target| NeedDraft {
+                    kind: if *target == need.target { need.kind } else { NeedKind::Over },
+                    target: target.clone(),
+                    ..need
+                });
                 needs.extend(all);
             }
             draft.needs = needs;
@@ -160,6 +168,7 @@ fn merged(drafts: Vec<NeedDraft>) -> Vec<flow::Need> {
             Some(at) => {
                 let before = &mut needs[*at].kind;
                 *before = match (*before, kind) {
+                    (NeedKind::Taken, _) | (_, NeedKind::Taken) => NeedKind::Taken,
                     (NeedKind::All, _) | (_, NeedKind::All) => NeedKind::All,
                     (NeedKind::Output, _) | (_, NeedKind::Output) => NeedKind::Output,
                     _ => NeedKind::Over,

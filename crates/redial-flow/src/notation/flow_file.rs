@@ -1,5 +1,6 @@
 //! Our own flow file: steps by their names.
 
+mod branches;
 mod maps;
 
 use std::collections::{BTreeMap, HashSet};
@@ -9,6 +10,7 @@ use redial_core::clause::Kind as Clause;
 use redial_policy::notation::{Field, Node, Value as Tree};
 use redial_policy::{FlowKind, Span};
 
+use self::branches::{Branch, arms};
 use self::maps::inner_steps;
 pub(super) use self::maps::millionths;
 use super::Reading;
@@ -59,11 +61,17 @@ const OF_COMMAND: [&str; 10] = [
 const OF_MAP: [&str; 9] =
     ["each", "steps", "where", "failures_max", "key", "sort_by", "distinct", "offset", "max_items"];
 
+/// Those of a branch.
+const OF_BRANCH: [&str; 5] = ["branch", "otherwise", "needs", "when", "output"];
+
+/// The fields of steps of all kinds.
+fn names_of_fields() -> impl Iterator<Item = &'static str> {
+    let names = COMMON.into_iter().chain(OF_COMMAND).chain(OF_MAP);
+    names.chain(["parallel", "branch", "otherwise"])
+}
+
 /// What a later version may have.
-const LATER: [(&str, &str); 2] = [
-    ("call", "modules come later; write its command as `run`"),
-    ("branch", "write its arms as steps, each with a `when`"),
-];
+const LATER: [(&str, &str); 1] = [("call", "modules come later; write its command as `run`")];
 
 const ELSEWHERE: [(&str, &str); 14] = [
     ("command", "run"),
@@ -132,6 +140,18 @@ pub(super) fn read<'n>(mut reader: Reader<'_, 'n, '_>, root: &'n Node) -> Readin
         definition.outputs = reader.outputs(field);
     }
     reader.finish(definition)
+}
+
+/// Whether a step is a branch, also one whose arms are missing.
+fn is_branch(node: &Node) -> bool {
+    node.has("branch") || node.has("otherwise")
+}
+
+/// The steps of one field of `steps`: a branch has several.
+fn names_of_steps(field: &Field) -> Vec<String> {
+    let arms = arms(&field.key, &field.value).into_iter().map(|arm| arm.name);
+    let arms = arms.filter(|_| is_branch(&field.value));
+    std::iter::once(field.key.clone()).chain(arms).collect()
 }
 
 impl<'n> Reader<'_, 'n, '_> {
@@ -282,7 +302,7 @@ impl<'n> Reader<'_, 'n, '_> {
         if let Some(Node { value: Tree::Map(fields), .. }) =
             child("parallel").map(|field| &field.value)
         {
-            known.group = fields.iter().map(|field| field.key.clone()).collect();
+            known.group = fields.iter().flat_map(names_of_steps).collect();
             self.declare(&field.key, field.place, known);
             for one in fields {
                 // A `parallel` in a `parallel` is refused when it is read.
@@ -292,14 +312,39 @@ impl<'n> Reader<'_, 'n, '_> {
             }
             return;
         }
+        if is_branch(node) && !is_map {
+            return self.declare_branch(&field.key, field.place, node, known);
+        }
         let declared = self.declare(&field.key, field.place, known);
         let Some(inner) = child("steps").filter(|_| is_map && declared) else { return };
-        for (name, place, _) in inner_steps(&inner.value) {
+        for ((name, place, node), number) in inner_steps(&inner.value).into_iter().zip(1..) {
             *order += 1;
-            let Some(name) = name else { continue };
             let inside = Some(field.key.clone());
             let known = Known { is_map: false, inside, order: *order, group: Vec::new() };
-            self.declare(name, place, known);
+            match name {
+                Some(name) if is_branch(node) => self.declare_branch(name, place, node, known),
+                None if is_branch(node) => {
+                    let name = format!("{}.{number}", field.key);
+                    self.declare_arms(&name, node, &known);
+                }
+                Some(name) => _ = self.declare(name, place, known),
+                None => {}
+            }
+        }
+    }
+
+    fn declare_branch(&mut self, name: &str, place: Span, node: &'n Node, known: Known) {
+        let mut known = known;
+        known.group = arms(name, node).into_iter().map(|arm| arm.name).collect();
+        known.group.insert(0, name.to_owned());
+        self.declare(name, place, known.clone());
+        self.declare_arms(name, node, &Known { group: Vec::new(), ..known });
+    }
+
+    /// The arms of a branch that have names. They stand where it stands.
+    fn declare_arms(&mut self, branch: &str, node: &'n Node, known: &Known) {
+        for arm in arms(branch, node).into_iter().filter(|arm| arm.is_named) {
+            self.declare(&arm.name, arm.place, known.clone());
         }
     }
 
@@ -317,18 +362,17 @@ impl<'n> Reader<'_, 'n, '_> {
         if node.has("each") {
             return self.map(field, before, order);
         }
+        if is_branch(node) {
+            let (place, map, has_name_inside) = (field.place, None, false);
+            let order = own;
+            return self.branch(&Branch { name, place, node, before, map, order, has_name_inside });
+        }
         let fields = self.fields_of(node, "a step", &OF_COMMAND, None);
         let Some(owner) = self.add(Draft::new(name, field.place, Action::Shell(String::new())))
         else {
             return;
         };
-        let at = At {
-            owner: Some(owner),
-            map: None,
-            order: own,
-            kind: NeedKind::Output,
-            is_condition: false,
-        };
+        let at = At::new(owner, None, own);
         self.command(owner, field.place, node, &fields, &at);
         for needs in before {
             self.needs(needs, &at);
@@ -365,8 +409,7 @@ impl<'n> Reader<'_, 'n, '_> {
         own: &[&str],
         more: Option<&'static str>,
     ) -> Vec<&'n Field> {
-        let names = COMMON.iter().chain(&OF_COMMAND).chain(&OF_MAP).copied();
-        let names: Vec<&str> = names.chain(["parallel"]).chain(more).collect();
+        let names: Vec<&str> = names_of_fields().chain(more).collect();
         let fields = self.fields(node, what, &names, &ELSEWHERE, &LATER);
         let mut kept = Vec::with_capacity(fields.len());
         for field in fields {

@@ -78,8 +78,15 @@ pub(super) struct Known {
     pub(super) inside: Option<String>,
     /// The how-manieth step of the text it is; inside a map, earlier ones are done before.
     pub(super) order: usize,
-    /// The steps of a `parallel`, which it stands for.
+    /// The steps that it stands for: those of a `parallel`; of a branch, itself and its arms.
     pub(super) group: Vec<String>,
+}
+
+impl Known {
+    /// Whether it is a `parallel`, which is no step itself.
+    pub(super) fn is_parallel(&self, name: &str) -> bool {
+        !self.group.is_empty() && !self.group.iter().any(|one| one == name)
+    }
 }
 
 /// Where a text stands.
@@ -96,6 +103,11 @@ pub(super) struct At {
 }
 
 impl At {
+    pub(super) fn new(owner: usize, map: Option<&str>, order: usize) -> Self {
+        let (owner, map) = (Some(owner), map.map(str::to_owned));
+        Self { owner, map, order, kind: NeedKind::Output, is_condition: false }
+    }
+
     /// Of the text of a condition, or of what is done on failure.
     pub(super) fn handling(&self, is_condition: bool) -> Self {
         Self { kind: NeedKind::Over, is_condition, ..self.clone() }

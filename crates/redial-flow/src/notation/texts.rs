@@ -354,7 +354,7 @@ impl<'n> Reader<'_, 'n, '_> {
             let problem = format!("{field}: nothing is called");
             return self.unknown(FlowKind::UnknownValue, span, &problem, root, &names);
         };
-        if !known.group.is_empty() {
+        if known.is_parallel(root) {
             let message = format!(
                 "{field}: `{root}` is `parallel` and has no value; its steps have: {}",
                 known.group.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(", ")

@@ -53,6 +53,9 @@ fn is_beyond(error: &Diagnostic) -> bool {
         // Two settings of a budget against each other.
         || error.message.contains("more than the capacity of")
         || error.message.contains("never refills")
+        // What arms have to do with one another.
+        || error.message.starts_with("the output of this arm")
+        || error.message.contains("its arms cannot name it")
 }
 
 /// Asserts that both say the same, and gives what they say.
@@ -84,6 +87,12 @@ fn both_accept_what_is_right() {
         json!({"steps": {"m": {"each": {"stdin": "json", "json_path": "$[*]"}, "steps": {"a": {"run": ["ls"]}},
             "failures_max": "0.5%", "key": "id", "budget": {"capacity": 5}, "breaker": true, "rate": "10/1m30s", "where": "item.a > 1"}}}),
         json!({"steps": {"p": {"parallel": {"a": {"run": ["ls"]}, "m": {"each": {"command": ["ls"]}, "steps": [{"name": "i", "run": ["ls"]}]}}}}}),
+        json!({"steps": {"b": {"branch": [{"when": "true", "run": ["ls"]}, {"name": "i", "when": true, "shell": "ls"}], "needs": "p",
+            "otherwise": {"name": "o", "run": ["ls"]}, "when": "!b2.failed", "output": "json", "x-why": 1},
+            "b2": {"branch": {"c": {"when": "true", "run": ["ls"], "output": "json"}}},
+            "m": {"each": {"lines": "f"}, "steps": [{"name": "k", "branch": [{"when": "item == 'a'", "run": ["ls"]}]}]},
+            "n": {"each": {"lines": "f"}, "steps": {"l": {"branch": {"q": {"when": "true", "run": ["ls"]}}}}},
+            "p": {"parallel": {"r": {"branch": [{"when": "true", "run": ["ls"]}]}}}}}),
         json!({"policies": {"a": {"attempts": 2, "delay": "1s"}}, "default": "a", "within": "1h", "slots": 3,
             "secrets": {"A": {"env": "B"}, "C": {"file": "/d"}}, "inputs": {"n": [1]}, "outputs": {"o": "${s.output}"},
             "steps": {"s": {"run": ["ls", "${inputs.n}"], "policy": {"extends": "a"}, "secrets": ["A"], "env": {"X": 1},
@@ -130,6 +139,38 @@ const VALUES: [(&str, &[&str]); 34] = [
             "[1]",
             "\"ls\"",
             "{\"i\": {\"name\": \"j\", \"shell\": \"ls\"}}",
+            "[{\"name\": \"i\", \"branch\": [{\"when\": true, \"run\": [\"ls\"]}], \"otherwise\": {\"run\": [\"ls\"]}}]",
+            "{\"i\": {\"branch\": [{\"when\": true, \"run\": [\"ls\"]}], \"timeout\": \"1s\"}}",
+            "[{\"otherwise\": {\"run\": [\"ls\"]}}]",
+        ],
+    ),
+    (
+        "branch",
+        &[
+            "[{\"when\": \"true\", \"run\": [\"ls\"], \"timeout\": \"1s\"}]",
+            "[{\"run\": [\"ls\"]}]",
+            "[{\"name\": \"y\", \"when\": \"true\", \"shell\": \"ls\"}]",
+            "{\"y\": {\"when\": true, \"run\": [\"ls\"]}, \"x\": {\"when\": true, \"run\": [\"ls\"], \"output\": \"json\"}}",
+            "{\"y\": {\"name\": \"x\", \"when\": true, \"run\": [\"ls\"]}}",
+            "[{\"when\": true, \"branch\": [{\"when\": true, \"run\": [\"ls\"]}]}]",
+            "[{\"when\": true, \"each\": {\"lines\": \"f\"}, \"steps\": [{\"run\": [\"ls\"]}]}]",
+            "[{\"when\": true}]",
+            "[]",
+            "{}",
+            "[1]",
+            "\"ls\"",
+        ],
+    ),
+    (
+        "otherwise",
+        &[
+            "{\"run\": [\"ls\"]}",
+            "{\"name\": \"o\", \"run\": [\"ls\"]}",
+            "{\"when\": true, \"run\": [\"ls\"]}",
+            "{\"parallel\": {\"o\": {\"run\": [\"ls\"]}}}",
+            "{\"name\": 1, \"run\": [\"ls\"]}",
+            "[]",
+            "null",
         ],
     ),
     ("parallel", &["{\"b\": {\"run\": [\"ls\"]}}", "{}", "[]", "{\"b\": {\"parallel\": {}}}"]),
@@ -221,7 +262,8 @@ fn random_step(random: &mut SplitMix64) -> Value {
     // Most have an action, so that what else is there decides.
     match random.word() % 8 {
         0..4 => drop(step.insert("run".into(), json!(["ls"]))),
-        4..7 => {
+        4 => drop(step.insert("branch".into(), json!([{"when": true, "run": ["ls"]}]))),
+        5..7 => {
             step.insert("each".into(), json!({"lines": "f"}));
             step.insert("steps".into(), json!([{"run": ["ls"]}]));
         }

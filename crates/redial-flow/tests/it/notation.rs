@@ -1,5 +1,7 @@
 //! Flow files: text in, the definition or the diagnostics out.
 
+mod branches;
+
 use redial_core::{Random, SplitMix64};
 use redial_flow::Shell;
 use redial_flow::definition::{Action, Definition};
@@ -160,7 +162,7 @@ fn the_page_of_each_diagnostic_of_flows_is_true() {
         let reading = read(&text, Format::Yaml);
         assert_eq!(told(&reading, &text), "", "{}", kind.page());
     }
-    assert_eq!(pages, 21);
+    assert_eq!(pages, 22);
 }
 
 #[test]
@@ -209,13 +211,15 @@ wrong-type `exti:1`: stop_on: `exti:1` is not a condition; did you mean `exit:1`
 #[test]
 fn a_step_does_one_thing() {
     check(
-        "steps: {a: {timeout: 1s}, b: {run: []}, c: [ls], d: {call: M}, e: {branch: [], run: [ls]}}",
+        "steps: {a: {timeout: 1s}, b: {run: []}, c: [ls], d: {call: M}, e: {branch: [], run: [ls]}, f: {otherwise: {run: [ls]}}}",
         r#"
 one-action `a`: this step does not say what it does; write `run`, `shell`, or `each` and `steps`
 one-action `[]`: run: this list is empty; use a list of words such as [curl, -fsS, "${item.url}"]
 wrong-type `[ls]`: c: this is a list; use a map such as {run: [ls, -l]}
 not-supported `call`: `call`: modules come later; write its command as `run`
-not-supported `branch`: `branch`: write its arms as steps, each with a `when`
+no-steps `[]`: there are no arms here; write for example [{when: inputs.a > 1, run: [ls]}]
+unknown-option `run`: `run` is not a field of a branch; put it on its arms
+bad-branch `otherwise`: `otherwise` stands beside `branch`, which has the arms
 "#,
     );
 }

@@ -4,10 +4,9 @@ use redial_policy::notation::{Field, Node, Value as Tree};
 use redial_policy::{FlowKind, Span};
 use serde_json::Value as Json;
 
-use super::{OF_COMMAND, OF_MAP};
+use super::{Branch, OF_COMMAND, OF_MAP, is_branch};
 use crate::definition::{
-    Action, Each, FailuresMax, ItemFormat, NeedKind, OnFailure, Origin, OutputKind, Source,
-    Spelling,
+    Action, Each, FailuresMax, ItemFormat, OnFailure, Origin, OutputKind, Source, Spelling,
 };
 use crate::notation::reader::{At, Draft, Inherited, Known, Policy, Reader};
 use crate::{FieldPath, JsonPath, SortBy, Template};
@@ -19,13 +18,6 @@ impl<'n> Reader<'_, 'n, '_> {
         let once = Source { from: Origin::Once(Json::Null), format: ItemFormat::Lines };
         let action = Action::Each(Each::new(once));
         // What lists the items stands before the map, so that the inner steps follow it.
-        let at = |owner, order| At {
-            owner: Some(owner),
-            map: None,
-            order,
-            kind: NeedKind::Output,
-            is_condition: false,
-        };
         let listed = child("each").and_then(|each| self.command_of_items(each));
         let source = match listed {
             Some(command) => {
@@ -36,7 +28,7 @@ impl<'n> Reader<'_, 'n, '_> {
             None => None,
         };
         let Some(owner) = self.add(Draft::new(name, field.place, action)) else { return };
-        let here = at(owner, *order);
+        let here = At::new(owner, None, *order);
         self.common(owner, &fields, &here);
         for needs in before {
             self.needs(needs, &here);
@@ -139,13 +131,7 @@ impl<'n> Reader<'_, 'n, '_> {
         }
         let action = Action::Shell(String::new());
         let owner = self.add(Draft::new(&name, command.place, action))?;
-        let at = At {
-            owner: Some(owner),
-            map: None,
-            order,
-            kind: NeedKind::Output,
-            is_condition: false,
-        };
+        let at = At::new(owner, None, order);
         for needs in needs {
             self.needs(needs, &at);
         }
@@ -298,6 +284,14 @@ impl<'n> Reader<'_, 'n, '_> {
                 continue;
             }
             let named = name.map_or_else(|| format!("{map}.{}", number + 1), str::to_owned);
+            if is_branch(node) {
+                let (name, before, order) = (&*named, &[][..], *order);
+                let map = Some((map, owner));
+                let has_name_inside = matches!(steps.value.value, Tree::List(_));
+                let branch = Branch { name, place, node, before, map, order, has_name_inside };
+                self.branch(&branch);
+                continue;
+            }
             let more = matches!(steps.value.value, Tree::List(_)).then_some("name");
             let fields = self.fields_of(node, "an inner step", &OF_COMMAND, more);
             if let Some(field) = fields.iter().find(|field| field.key == "name")
@@ -311,13 +305,7 @@ impl<'n> Reader<'_, 'n, '_> {
             };
             let step = &mut self.drafts[index].step;
             (step.inside, step.on_failure) = (Some(map.to_owned()), OnFailure::DeadLetter);
-            let at = At {
-                owner: Some(owner),
-                map: Some(map.to_owned()),
-                order: *order,
-                kind: NeedKind::Output,
-                is_condition: false,
-            };
+            let at = At::new(owner, Some(map), *order);
             self.command(index, place, node, &fields, &at);
         }
     }
