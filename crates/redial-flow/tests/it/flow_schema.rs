@@ -107,7 +107,7 @@ fn both_accept_what_is_right() {
 }
 
 /// Fields, and values that are right or wrong for them.
-const VALUES: [(&str, &[&str]); 34] = [
+const VALUES: [(&str, &[&str]); 36] = [
     ("run", &["[\"ls\"]", "[]", "\"ls\"", "[\"a\", [1]]", "[1, true, \"x\"]", "null"]),
     ("shell", &["\"ls\"", "\"\"", "\" \"", "[\"ls\"]", "1"]),
     (
