@@ -216,6 +216,14 @@ pub trait Trial: Clone + fmt::Debug + Send {
     /// Adds it to the digest of a run: its trace, and whatever else must be the same for equal seeds.
     fn add_to(&self, digest: &mut Digest) {
         digest.add(self.trace().digest.value());
+        if let Some(result) = self.result() {
+            digest.add(result);
+        }
+    }
+
+    /// What must be the same for equal seeds besides its events, as one number; none unless the scenario has it.
+    fn result(&self) -> Option<u64> {
+        None
     }
 
     /// Writes how far it had got when it was cut, as it follows on "was cut after 9 events";

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::Contention;
-use crate::digest::Digest;
 use crate::estimate::{COUPLED, Estimate, Share};
 use crate::run::Run;
 use crate::scenario::{self, Trace};
@@ -53,18 +52,17 @@ impl Trial {
 }
 
 impl scenario::Trial for Trial {
+    fn describe_progress(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (done, seconds) = (self.committed + self.gave_up, self.nanos as f64 / 1e9);
+        write!(f, ", at {seconds:.2} s, with {done} of {} clients done", self.clients)
+    }
+
     fn trace(&self) -> &Trace {
         &self.trace
     }
 
-    fn add_to(&self, digest: &mut Digest) {
-        digest.add(self.trace.digest.value());
-        digest.add(self.nanos);
-    }
-
-    fn describe_progress(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (done, seconds) = (self.committed + self.gave_up, self.nanos as f64 / 1e9);
-        write!(f, ", at {seconds:.2} s, with {done} of {} clients done", self.clients)
+    fn result(&self) -> Option<u64> {
+        Some(self.nanos)
     }
 }
 

@@ -155,19 +155,18 @@ impl Trial {
 }
 
 impl scenario::Trial for Trial {
-    fn trace(&self) -> &Trace {
-        &self.trace
-    }
-
-    fn add_to(&self, digest: &mut Digest) {
-        digest.add(self.trace.digest.value());
-        digest.add(self.nanos);
-    }
-
     fn describe_progress(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (in_flight, seconds) = (self.in_flight, self.nanos as f64 / 1e9);
         let calls = if in_flight == 1 { "call" } else { "calls" };
         write!(f, ", at {seconds:.2} s, with {in_flight} {calls} under way")
+    }
+
+    fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    fn result(&self) -> Option<u64> {
+        Some(self.nanos)
     }
 }
 
