@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use crate::Format;
-use crate::diagnostic::{Fix, Kind};
+use crate::diagnostic::{Diagnostic, Fix, Kind};
 use crate::document::{Document, Notation, read};
 
 /// A text with its safe fixes applied, and how many there were.
@@ -26,12 +26,12 @@ pub fn fix(text: &str, format: Format, notation: Option<Notation>) -> (String, u
     let mut document = read(&text, format, notation);
     let mut applied = 0;
     for _ in 0..rounds {
-        let fixes = helpful(&text, &document, format, notation);
+        let fixes = fixable(&text, &document, format, notation);
         if fixes.is_empty() {
             return (text, applied);
         }
         applied += fixes.len();
-        let fixed = replaced(&text, &fixes);
+        let fixed = apply_fixes(&text, &fixes);
         document = read(&fixed, format, notation);
         text = fixed;
     }
@@ -59,23 +59,23 @@ pub fn fixable(
     format: Format,
     notation: Option<Notation>,
 ) -> Vec<Fix> {
-    helpful(text, document, format, notation).into_iter().cloned().collect()
+    safe_fixes(text, document.diagnostics(), |fixed| {
+        is_no_worse(document, &read(fixed, format, notation))
+    })
 }
 
-/// All safe fixes; where those would make something worse, each one that does not, in the order of the
+/// All safe fixes of these findings; where those would make something worse, each one that does not, in the order of the
 /// text.
-fn helpful<'d>(
+pub fn safe_fixes(
     text: &str,
-    document: &'d Document,
-    format: Format,
-    notation: Option<Notation>,
-) -> Vec<&'d Fix> {
+    found: &[Diagnostic],
+    is_no_worse: impl Fn(&str) -> bool,
+) -> Vec<Fix> {
     /// How much text is read to try them one by one.
     const READ_MAX: usize = 8 << 20;
-    let fixes = document.diagnostics().iter().filter_map(|found| found.fix.as_ref());
+    let fixes = found.iter().filter_map(|found| found.fix.as_ref());
     let all = without_overlaps(fixes.filter(|fix| fix.safe));
-    let helps =
-        |fixes: &[&Fix]| is_no_worse(document, &read(&replaced(text, fixes), format, notation));
+    let helps = |fixes: &[Fix]| is_no_worse(&apply_fixes(text, fixes));
     if all.is_empty() || helps(&all) {
         return all;
     }
@@ -96,9 +96,14 @@ fn is_no_worse(before: &Document, after: &Document) -> bool {
     let mut ran = before.policies().filter(|entry| entry.policy.is_some());
     let keeps_all =
         ran.all(|entry| kept.any(|other| other.name == entry.name && other.clause == entry.clause));
-    let errors = |document: &Document| {
+    keeps_all && has_no_more_errors(before.diagnostics(), after.diagnostics())
+}
+
+/// Whether there are not more errors of any kind than before.
+pub fn has_no_more_errors(before: &[Diagnostic], after: &[Diagnostic]) -> bool {
+    let errors = |found: &[Diagnostic]| {
         let mut errors: HashMap<Kind, usize> = HashMap::new();
-        for found in document.diagnostics().iter().filter(|found| !found.is_warning()) {
+        for found in found.iter().filter(|found| !found.is_warning()) {
             *errors.entry(found.kind).or_default() += 1;
         }
         errors
@@ -106,12 +111,12 @@ fn is_no_worse(before: &Document, after: &Document) -> bool {
     let before = errors(before);
     let is_fewer =
         |(kind, count): (&Kind, &usize)| before.get(kind).is_some_and(|before| count <= before);
-    keeps_all && errors(after).iter().all(is_fewer)
+    errors(after).iter().all(is_fewer)
 }
 
 /// The first of those that overlap, in the order of the text.
-fn without_overlaps<'f>(fixes: impl Iterator<Item = &'f Fix>) -> Vec<&'f Fix> {
-    let mut all: Vec<_> = fixes.collect();
+fn without_overlaps<'f>(fixes: impl Iterator<Item = &'f Fix>) -> Vec<Fix> {
+    let mut all: Vec<Fix> = fixes.cloned().collect();
     all.sort_by_key(|fix| (fix.span.start, fix.span.end));
     let mut end = 0;
     all.retain(|fix| {
@@ -124,7 +129,8 @@ fn without_overlaps<'f>(fixes: impl Iterator<Item = &'f Fix>) -> Vec<&'f Fix> {
     all
 }
 
-fn replaced(text: &str, fixes: &[&Fix]) -> String {
+/// A text with these fixes, which do not overlap and are in its order.
+pub fn apply_fixes(text: &str, fixes: &[Fix]) -> String {
     let mut fixed = String::with_capacity(text.len());
     let mut from = 0;
     for fix in fixes {

@@ -50,6 +50,7 @@ use crate::{retry_config, tree};
 
 pub use crate::fields::nearest;
 pub use crate::file::{Policies, Resolved, Used};
+pub use crate::fix::{apply_fixes, has_no_more_errors, safe_fixes};
 pub use crate::tree::{Field, Node, Value};
 
 /// A text, and how it is put together.
