@@ -47,6 +47,20 @@ pub struct Definition {
 }
 
 impl Definition {
+    /// A flow without anything but its name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            v: VERSION,
+            name: name.into(),
+            inputs: BTreeMap::new(),
+            steps: Vec::new(),
+            outputs: Vec::new(),
+            within: None,
+            slots: None,
+            secrets: BTreeMap::new(),
+        }
+    }
+
     /// What references can begin with, for [`Shell::parse`](crate::Shell::parse): `inputs`, `item`, `item_number` and the
     /// names of steps.
     pub fn roots(&self) -> Vec<&str> {

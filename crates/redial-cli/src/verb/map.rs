@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::ArgMatches;
 use redial_flow::definition::{
     Action, Argument, Condition, Definition, Each, ItemFormat, OnFailure, Origin, OutputKind, Rate,
-    RuleSet, Rules, Source as ItemSource, Spelling, Step, VERSION,
+    RuleSet, Rules, Source as ItemSource, Spelling, Step,
 };
 use redial_flow::engine::{Engine, Options};
 use redial_flow::journal::Sync;
@@ -198,16 +198,7 @@ fn definition(arguments: &MapFlags, selected: &SelectedPolicy) -> Result<Definit
         on_failure: OnFailure::DeadLetter,
         ..Step::new(JOB, Action::Run { argv, spelling: Spelling::Braces })
     };
-    Ok(Definition {
-        v: VERSION,
-        name: MAP.into(),
-        inputs: Default::default(),
-        steps: vec![map, job],
-        outputs: Vec::new(),
-        within: None,
-        slots: None,
-        secrets: Default::default(),
-    })
+    Ok(Definition { steps: vec![map, job], ..Definition::new(MAP) })
 }
 
 /// What is said of items has a flag each, which an error names.

@@ -14,7 +14,7 @@ mod totals;
 mod words;
 
 pub(crate) use html::html;
-pub(crate) use json::json;
+pub(crate) use json::{Delay, json};
 pub(crate) use svg::svg;
 pub(crate) use terminal::terminal;
 use totals::Sums;

@@ -16,7 +16,7 @@ pub(super) use self::maps::millionths;
 use super::Reading;
 use super::reader::{At, Draft, Known, Policy, Reader, excerpt, is_variable};
 use crate::definition::{
-    Action, Definition, Fallback, NeedKind, OnFailure, OutputKind, Rate, Secret, Spelling, VERSION,
+    Action, Definition, Fallback, NeedKind, OnFailure, OutputKind, Rate, Secret, Spelling,
 };
 
 const TOP: [&str; 10] = [
@@ -98,16 +98,7 @@ pub(super) fn read<'n>(mut reader: Reader<'_, 'n, '_>, root: &'n Node) -> Readin
         [("name", "flow"), ("tasks", "steps"), ("jobs", "steps"), ("timeout", "within")];
     let fields = reader.fields(root, "a flow", &TOP, &elsewhere, &[]);
     let field = |name: &str| fields.iter().find(|field| field.key == name).copied();
-    let mut definition = Definition {
-        v: VERSION,
-        name: reader.options.name.clone().unwrap_or_else(|| "flow".to_owned()),
-        inputs: BTreeMap::new(),
-        steps: Vec::new(),
-        outputs: Vec::new(),
-        within: None,
-        slots: None,
-        secrets: BTreeMap::new(),
-    };
+    let mut definition = Definition::new(reader.options.name.as_deref().unwrap_or("flow"));
     if let Some(field) = field("flow") {
         definition.name = reader.name(field).unwrap_or(definition.name);
     }

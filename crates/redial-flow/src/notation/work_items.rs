@@ -3,7 +3,6 @@
 //!
 //! Steps are done in their order. What this has and we do not run is refused by its name.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use super::reader::{At, Draft, Known, Policy, Reader};
 use super::{Named, Reading};
 use crate::definition::{
     Action, Argument, BreakerSettings, Definition, Each, FailuresMax, Fallback, ItemFormat,
-    NeedKind, OnFailure, Origin, OutputKind, Source, Spelling, VERSION,
+    NeedKind, OnFailure, Origin, OutputKind, Source, Spelling,
 };
 use crate::{FieldPath, JsonPath, SortBy, Template, check_arguments};
 
@@ -107,16 +106,7 @@ const REFUSED: [(&str, &str); 20] = [
 ];
 
 pub(super) fn read<'n>(mut reader: Reader<'_, 'n, '_>, root: &'n Node) -> Reading {
-    let mut definition = Definition {
-        v: VERSION,
-        name: reader.options.name.clone().unwrap_or_else(|| "workflow".to_owned()),
-        inputs: BTreeMap::new(),
-        steps: Vec::new(),
-        outputs: Vec::new(),
-        within: None,
-        slots: None,
-        secrets: BTreeMap::new(),
-    };
+    let mut definition = Definition::new(reader.options.name.as_deref().unwrap_or("workflow"));
     let mut phases = Phases { last: None };
     if let Tree::List(_) = root.value {
         reader.sequence(&mut phases, "step", root);
@@ -210,13 +200,7 @@ impl<'n> Reader<'_, 'n, '_> {
             let Some((name, place)) = self.step_name(phase, number, node, None) else { continue };
             let action = Action::Shell(String::new());
             let Some(owner) = self.add(Draft::new(&name, place, action)) else { return };
-            let at = At {
-                owner: Some(owner),
-                map: None,
-                order: owner,
-                kind: NeedKind::Output,
-                is_condition: false,
-            };
+            let at = At::new(owner, None, owner);
             if let Some(last) = &phases.last {
                 self.need(&last.clone(), place, &At { kind: NeedKind::Over, ..at.clone() });
             }
@@ -513,13 +497,7 @@ impl<'n> Reader<'_, 'n, '_> {
         self.drafts[owner].step.slots = slots;
         self.drafts[owner].step.breaker = errors.and_then(|errors| errors.breaker);
         self.drafts[owner].policy = Policy::Clause("attempts: 1".to_owned());
-        let at = At {
-            owner: Some(owner),
-            map: None,
-            order: owner,
-            kind: NeedKind::Over,
-            is_condition: false,
-        };
+        let at = At { kind: NeedKind::Over, ..At::new(owner, None, owner) };
         if let Some(last) = phases.last.clone() {
             let kind = if listed { NeedKind::Output } else { NeedKind::Over };
             self.need(&last, field.place, &At { kind, ..at.clone() });
@@ -585,13 +563,7 @@ impl<'n> Reader<'_, 'n, '_> {
             return None;
         }
         let owner = self.add(Draft::new(&name, field.place, Action::Shell(String::new())))?;
-        let at = At {
-            owner: Some(owner),
-            map: None,
-            order: owner,
-            kind: NeedKind::Output,
-            is_condition: false,
-        };
+        let at = At::new(owner, None, owner);
         if let Some(last) = phases.last.clone() {
             self.need(&last, field.place, &At { kind: NeedKind::Over, ..at.clone() });
         }
@@ -659,13 +631,7 @@ impl<'n> Reader<'_, 'n, '_> {
             let step = &mut self.drafts[index].step;
             step.inside = Some("map".to_owned());
             step.on_failure = OnFailure::DeadLetter;
-            let at = At {
-                owner: Some(owner),
-                map: Some("map".to_owned()),
-                order: index,
-                kind: NeedKind::Output,
-                is_condition: false,
-            };
+            let at = At::new(owner, Some("map"), index);
             self.work_step(index, node, &at, timeout);
         }
         self.aliases = outside;

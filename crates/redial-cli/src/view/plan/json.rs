@@ -28,7 +28,7 @@ struct Entry {
     from: Option<&'static str>,
     policy: String,
     attempts: Attempts,
-    delays: Vec<Delay>,
+    delays: Vec<DelayEntry>,
     total_wait: TotalWait,
     gives_up_after: GivesUpAfter,
     diagnostics: Vec<Finding>,
@@ -36,13 +36,20 @@ struct Entry {
 
 /// One delay.
 #[derive(Serialize)]
-struct Delay {
+pub(crate) struct Delay {
     after_attempt: u32,
     min_ns: u64,
     mean_ns: u64,
     max_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     sample_ns: Option<u64>,
+}
+
+/// The same, and whether it comes before the policy gives up.
+#[derive(Serialize)]
+struct DelayEntry {
+    #[serde(flatten)]
+    delay: Delay,
     reachable: bool,
 }
 
@@ -79,7 +86,7 @@ impl Entry {
             from: planned.from,
             policy: planned.clause(),
             attempts: planned.plan.policy().attempts().into(),
-            delays: planned.plan.rows().take(planned.limit()).map(Delay::from).collect(),
+            delays: planned.plan.rows().take(planned.limit()).map(DelayEntry::from).collect(),
             total_wait: planned.plan.total_wait().into(),
             gives_up_after: GivesUpAfter { min_ns: earliest.map(nanos), max_ns: latest.map(nanos) },
             diagnostics: planned.diagnostics.iter().map(Finding::from).collect(),
@@ -95,8 +102,13 @@ impl From<Row> for Delay {
             mean_ns: nanos(row.delay.mean),
             max_ns: nanos(row.delay.greatest),
             sample_ns: row.sample.map(nanos),
-            reachable: row.reachable,
         }
+    }
+}
+
+impl From<Row> for DelayEntry {
+    fn from(row: Row) -> Self {
+        Self { reachable: row.reachable, delay: row.into() }
     }
 }
 

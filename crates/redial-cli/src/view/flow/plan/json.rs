@@ -2,13 +2,14 @@
 
 use redial_flow::definition::{BudgetSettings, NeedKind, OnFailure};
 use redial_flow::outlook::{ItemCount, StepOutlook};
-use redial_policy::{Diagnostic, Row};
+use redial_policy::Diagnostic;
 use serde::Serialize;
 
 use super::{Planned, words};
 use crate::duration::nanos;
 use crate::events::Attempts;
 use crate::view::flow::document;
+use crate::view::plan::Delay;
 
 /// How many delays of a step are listed.
 const DELAYS: usize = 100;
@@ -94,16 +95,6 @@ struct Breaker {
     failures: u32,
     recovery_ns: u64,
     probes: u32,
-}
-
-#[derive(Serialize)]
-struct Delay {
-    after_attempt: u32,
-    min_ns: u64,
-    mean_ns: u64,
-    max_ns: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sample_ns: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -201,18 +192,6 @@ impl<'p> From<&'p redial_flow::definition::Need> for Need<'p> {
             NeedKind::Taken => "taken",
         };
         Self { step: &need.step, kind }
-    }
-}
-
-impl From<Row> for Delay {
-    fn from(row: Row) -> Self {
-        Self {
-            after_attempt: row.after_attempt,
-            min_ns: nanos(row.delay.least),
-            mean_ns: nanos(row.delay.mean),
-            max_ns: nanos(row.delay.greatest),
-            sample_ns: row.sample.map(nanos),
-        }
     }
 }
 
