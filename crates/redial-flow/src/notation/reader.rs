@@ -87,6 +87,11 @@ impl Known {
     pub(super) fn is_parallel(&self, name: &str) -> bool {
         !self.group.is_empty() && !self.group.iter().any(|one| one == name)
     }
+
+    /// Those of its steps that have a name of their own: an arm without one is called by its branch, with a dot.
+    pub(super) fn named(&self) -> impl Iterator<Item = &str> {
+        self.group.iter().map(String::as_str).filter(|name| !name.contains('.'))
+    }
 }
 
 /// Where a text stands.

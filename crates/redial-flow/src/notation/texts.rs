@@ -357,7 +357,7 @@ impl<'n> Reader<'_, 'n, '_> {
         if known.is_parallel(root) {
             let message = format!(
                 "{field}: `{root}` is `parallel` and has no value; its steps have: {}",
-                known.group.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(", ")
+                known.named().take(8).collect::<Vec<_>>().join(", ")
             );
             return self.tell(FlowKind::UnknownValue, span, message);
         }

@@ -107,6 +107,10 @@ steps:
     assert!(steps[0].get("needs").is_none() && steps[4].get("needs").is_none());
     let needs: Vec<_> = definition.steps[8].needs.iter().map(|need| need.step.as_str()).collect();
     assert_eq!(needs, ["p", "p.1", "q", "m"]);
+    check(
+        "steps: {both: {parallel: {p: {branch: [{when: true, run: [ls]}]}, q: {run: [ls]}}}, c: {run: [echo, '${both.output}']}}",
+        "unknown-value `${both.output}`: run: `both` is `parallel` and has no value; its steps have: p, q",
+    );
 }
 
 #[test]
