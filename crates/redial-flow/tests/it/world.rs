@@ -87,7 +87,9 @@ impl<'w> World<'w> {
                     note(machine, records, record);
                 }
                 Next::Start(task) => {
-                    if let Ends::Taking(arm) = (self.ends)(task, 1) {
+                    if is_branch(machine.flow(), task.step)
+                        && let Ends::Taking(arm) = (self.ends)(task, 1)
+                    {
                         let record = machine.branch_end(now, task, arm);
                         note(machine, records, record);
                         continue;
@@ -204,4 +206,10 @@ pub(crate) fn inside(map: u32, step: Step) -> Step {
 
 pub(crate) fn slots(count: u32) -> Option<NonZeroU32> {
     NonZeroU32::new(count)
+}
+
+/// Whether other steps are its arms.
+fn is_branch(flow: &Flow, branch: StepId) -> bool {
+    let mut needs = flow.steps.iter().flat_map(|step| &step.needs);
+    needs.any(|need| need.step == branch && need.kind == NeedKind::Taken)
 }
