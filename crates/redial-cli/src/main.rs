@@ -93,7 +93,7 @@ fn run_verb() -> Result<u8, Failure> {
         Verb::Simulate(simulate) => verb::simulate::run(*simulate, verb),
         Verb::Tune(tune) => verb::tune::run(*tune, verb),
         Verb::Flow(flow) => verb::flow::run(&flow),
-        Verb::Completions(completions) => verb::help::completions(&completions),
+        Verb::Completions(completions) => verb::completions::run(&completions),
         Verb::Man(man) => verb::help::man(&man),
         Verb::Help(help) => verb::help::run(&help),
     }

@@ -16,6 +16,7 @@ pub(crate) mod shared;
 pub(crate) mod simulate;
 pub(crate) mod tune;
 // After the others: none of it is needed by `run`.
+pub(crate) mod completions;
 #[cfg(unix)]
 pub(crate) mod conduct;
 pub(crate) mod flow;

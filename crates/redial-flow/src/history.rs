@@ -24,6 +24,7 @@
 //! and [`TAILS_MAX`] bytes of standard error in all. What was left out is counted.
 
 mod item;
+mod names;
 mod reader;
 mod selection;
 mod task;
@@ -36,6 +37,7 @@ use crate::record::{Outcome, Start};
 use crate::store::{Holder, Run, StoreError};
 
 pub use item::{ITEM_LINE_MAX, item};
+pub use names::dead_names;
 pub use selection::Where;
 pub use task::{Attempt, Decided, Ended, Output, Task, TaskState};
 

@@ -15,11 +15,16 @@ fn topics() -> Vec<&'static str> {
 Examples:
   redial completions bash > ~/.local/share/bash-completion/completions/redial
   redial completions zsh > ~/.zfunc/_redial
-  redial completions fish > ~/.config/fish/completions/redial.fish")]
+  redial completions fish > ~/.config/fish/completions/redial.fish
+
+In bash, zsh and fish, also the names of runs and the keys of dead letters are completed, as the store has them.")]
 pub(crate) struct Completions {
     /// Shell
     #[arg(value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
+    /// What the script of a shell asks with: the words of the line, the last being typed
+    #[arg(value_name = "WORD", last = true, hide = true)]
+    pub(crate) words: Vec<std::ffi::OsString>,
 }
 
 /// `redial man`

@@ -56,7 +56,8 @@ fn parsed(name: &str) -> Result<RunName, Failure> {
     name.parse().map_err(|error: redial_flow::store::InvalidName| Failure::from(error.to_string()))
 }
 
-fn latest(store: &Store) -> Result<Run, Failure> {
+/// The latest run that can be opened.
+pub(super) fn latest(store: &Store) -> Result<Run, Failure> {
     let runs = store.list().map_err(|error| failure(&error))?;
     let sound = runs.iter().rev().filter(|listed| listed.flaw.is_none());
     let names = sound.filter_map(|listed| listed.name.to_str()?.parse::<RunName>().ok());

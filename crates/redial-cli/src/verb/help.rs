@@ -1,11 +1,11 @@
-//! `redial help`, `redial man` and `redial completions`, all from clap's one description.
+//! `redial help` and `redial man`, from clap's one description.
 
 use clap::{Command, CommandFactory};
 
 use redial_policy::RuleSet;
 
 use super::explain;
-use crate::args::{Cli, Completions, Help, Man};
+use crate::args::{Cli, Help, Man};
 use crate::output::{Failure, print};
 
 /// Topics that concern several verbs. Tests run the sessions in these pages.
@@ -109,13 +109,6 @@ fn verb_named(verb: &str) -> Result<Command, Failure> {
 fn nearest<'n>(word: &str, mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let word = word.to_lowercase().replace('_', "-");
     names.find(|name| word.len() > 1 && name.starts_with(&word))
-}
-
-pub(crate) fn completions(completions: &Completions) -> Result<u8, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(completions.shell, &mut Cli::command(), "redial", &mut script);
-    print(&String::from_utf8_lossy(&script))?;
-    Ok(0)
 }
 
 pub(crate) fn man(man: &Man) -> Result<u8, Failure> {

@@ -8,6 +8,8 @@ mod behaviours;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod clock;
 mod commands;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod completions;
 #[cfg(unix)]
 mod downloads;
 #[cfg(unix)]
