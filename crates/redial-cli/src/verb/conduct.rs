@@ -134,7 +134,7 @@ pub(crate) struct Teller {
     telling: Telling,
     board: Board,
     started: Instant,
-    at_once: u64,
+    at_first: u64,
     flaky: u64,
     recovered: u64,
     passed_over: u64,
@@ -182,7 +182,7 @@ impl Teller {
             telling,
             board: Board::new(is_watched),
             started: Instant::now(),
-            at_once: 0,
+            at_first: 0,
             flaky: 0,
             recovered: 0,
             passed_over: 0,
@@ -355,7 +355,7 @@ impl Teller {
 
     /// How many tasks are over, and no dead letters.
     fn done(&self) -> u64 {
-        self.at_once + self.flaky + self.recovered + self.passed_over + self.skipped
+        self.at_first + self.flaky + self.recovered + self.passed_over + self.skipped
     }
 
     fn print_stores(&mut self, [stdout, stderr]: &[Store; 2]) {
@@ -383,14 +383,14 @@ impl Teller {
         let all = self.done() + self.dead;
         let mut parts = Vec::new();
         for (number, what) in [
-            (self.at_once, "at once"),
+            (self.at_first, "at the first attempt"),
             (self.flaky, "flaky"),
             (self.recovered, "recovered"),
             (self.passed_over, "failed and passed over"),
             (self.skipped, "skipped"),
             (self.dead, "dead"),
         ] {
-            if number > 0 || what == "at once" {
+            if number > 0 || what == "at the first attempt" {
                 parts.push(format!("{number} {what}"));
             }
         }
@@ -444,7 +444,7 @@ impl Observer for Teller {
             Event::AttemptEnd if record.outcome == Some(Outcome::Succeeded) => {
                 match record.attempt {
                     _ if run.is_substitute(task) => self.recovered += 1,
-                    Some(1) => self.at_once += 1,
+                    Some(1) => self.at_first += 1,
                     _ => self.flaky += 1,
                 }
                 self.last.remove(&task);

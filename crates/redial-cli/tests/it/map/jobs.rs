@@ -136,7 +136,7 @@ fn failures_that_a_retry_mended_are_shown_only_to_who_asks() {
         stderr(&output).to_owned()
     });
     assert!(!normal.contains("oops1") && normal.contains("oops2\n"), "{normal}");
-    assert!(normal.contains("1 item: 0 at once, 1 flaky"), "{normal}");
+    assert!(normal.contains("1 item: 0 at the first attempt, 1 flaky"), "{normal}");
     assert!(verbose.contains("oops1") && verbose.contains("a: attempt 1: exit 1; retrying in"));
     assert_eq!(quiet, "oops2\n");
 }
@@ -145,7 +145,7 @@ fn failures_that_a_retry_mended_are_shown_only_to_who_asks() {
 fn the_exit_code_says_how_it_came_out() {
     let stage = Stage::new();
     for (command, code, said) in [
-        (&["true"][..], 0, "2 items: 2 at once"),
+        (&["true"][..], 0, "2 items: 2 at the first attempt"),
         (&["sh", "-c", "test $1 = a", "sh"], 1, "b: dead after 1 attempt: exit 1"),
         (&["sh", "-c", "kill -9 $$", "sh"], 1, "signal KILL"),
         (&["no-such-program"], 125, "there is no program `no-such-program` on the PATH"),

@@ -34,7 +34,7 @@ fn the_bar_shows_what_runs_and_is_gone_at_the_end() -> Told<()> {
     outs.sort_unstable();
     assert_eq!(outs, ["out a", "out b", "out c", "out d"], "{screen}");
     assert_eq!(lines[4], "redial: d: dead after 1 attempt: exit 1");
-    assert!(lines[5].starts_with("redial: 4 items: 3 at once, 1 dead; "), "{screen}");
+    assert!(lines[5].starts_with("redial: 4 items: 3 at the first attempt, 1 dead; "), "{screen}");
     assert!(lines.len() == 6 && !screen.contains(['▸', '█', '░']), "{screen}");
     Ok(())
 }

@@ -142,7 +142,7 @@ fn what_cannot_be_passed_is_a_dead_letter_of_that_item_alone() {
     let output = map(&stage, &lines, &words);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let said = stderr(&output);
-    assert!(said.contains("4 items: 2 at once, 2 dead"), "{said}");
+    assert!(said.contains("4 items: 2 at the first attempt, 2 dead"), "{said}");
     assert!(said.contains("stdin") && said.lines().all(|line| line.len() < 400), "{said}");
     let records = journal(&stage, "r");
     let dead: Vec<_> =
@@ -224,7 +224,7 @@ fn a_program_that_an_item_names_is_run_and_never_parsed() {
     let items = "touch executed\n$(touch executed)\ntrue\n";
     let output = map(&stage, items, &["-n", "1", "--", "{}"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("3 items: 1 at once, 2 dead"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("3 items: 1 at the first attempt, 2 dead"), "{}", stderr(&output));
     assert!(!stage.has("executed"));
 }
 
