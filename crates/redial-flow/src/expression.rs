@@ -75,8 +75,6 @@ mod eval;
 mod parse;
 mod token;
 
-pub(crate) use eval::json_number_order as number_order;
-
 /// The longest expression, in bytes.
 pub const TEXT_MAX: usize = 8192;
 

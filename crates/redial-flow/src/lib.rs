@@ -28,6 +28,7 @@ pub mod journal;
 pub mod machine;
 mod name;
 pub mod notation;
+mod number;
 pub mod outlook;
 pub mod prepared;
 pub mod record;

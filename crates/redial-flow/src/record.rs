@@ -7,6 +7,8 @@ use redial_core::{CallSnapshot, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use crate::number;
+
 /// The version of the lines. Fields are only ever added.
 pub const VERSION: u32 = 1;
 
@@ -80,7 +82,7 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<CallState>,
     /// The output of what succeeded, where it is small.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "number::written", skip_serializing_if = "Option::is_none")]
     pub output: Option<Json>,
     /// The same, of bytes that are not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use serde_json::Value as Json;
 
-use crate::Value;
 use crate::argument_space::ValueError;
+use crate::{Value, number};
 
 /// What `{#}` refers to; no name in a flow file can be spelled like this.
 pub const ITEM_NUMBER: &str = "#";
@@ -72,7 +72,9 @@ impl Reference {
         };
         for (index, segment) in rest.iter().enumerate() {
             let next = match (segment, json) {
-                (Segment::Field(name), Json::Object(fields)) => fields.get(name),
+                (Segment::Field(name), Json::Object(fields)) => {
+                    fields.get(name).filter(|_| number::of_fields(fields).is_none())
+                }
                 (Segment::Index(index), Json::Array(elements)) => elements.get(*index),
                 _ => None,
             };
@@ -148,6 +150,9 @@ impl Missing {
 
     fn in_json(found: usize, json: &Json) -> Self {
         match json {
+            Json::Object(fields) if number::of_fields(fields).is_some() => {
+                Self::new(found, "a number", [])
+            }
             Json::Object(fields) => {
                 Self::new(found, "an object", fields.keys().take(NAMES_MAX).cloned())
             }

@@ -2,12 +2,18 @@
 
 use std::borrow::Cow;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
+
+use crate::number;
 
 /// A value: JSON, or bytes that are not UTF-8 and so cannot be a string of JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Text is a string.
+    /// Text is a string. A number that 64 bits do not hold as it is written is one in [`bytes`](Self::bytes) and in
+    /// expressions, and an object of a kind of its own in here.
     Json(Json),
     /// Never UTF-8.
     Bytes(Vec<u8>),
@@ -29,7 +35,17 @@ impl Value {
             Self::Bytes(bytes) => Cow::Borrowed(bytes),
             Self::Json(Json::String(text)) => Cow::Borrowed(text.as_bytes()),
             Self::Json(Json::Null) => Cow::Borrowed(&[]),
-            Self::Json(json) => Cow::Owned(json.to_string().into_bytes()),
+            Self::Json(json) => Cow::Owned(number::text(json).into_bytes()),
+        }
+    }
+}
+
+/// As JSON, with numbers as they were written; of bytes, their base64.
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Json(json) => number::serialize(json, to),
+            Self::Bytes(bytes) => BASE64_STANDARD.encode(bytes).serialize(to),
         }
     }
 }

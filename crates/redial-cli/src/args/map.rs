@@ -84,7 +84,8 @@ pub(crate) struct MapFlags {
     /// Take only items for which this holds, in CEL: 'item.size > 1024'
     #[arg(long = "where", value_name = "EXPRESSION", help_heading = "Items")]
     pub(crate) condition: Option<String>,
-    /// Take them in this order: 'severity DESC, score'
+    /// Take them in this order: 'severity DESC, score'; numbers, also those of CSV, by their value, and before
+    /// other text
     #[arg(long, value_name = "FIELDS", help_heading = "Items")]
     pub(crate) sort_by: Option<String>,
     /// Of items with the same value of this field, take the first

@@ -231,8 +231,9 @@ impl Teller {
                 redial_flow::Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into(),
             };
             let all = outputs.iter().map(|(name, value)| (name.clone(), json(value)));
-            let all: serde_json::Map<_, _> = all.collect();
-            return crate::output::print(&format!("{}\n", serde_json::Value::Object(all)));
+            // Not by serde_json itself: numbers stay as they were written.
+            let all = redial_flow::Value::Json(serde_json::Value::Object(all.collect()));
+            return crate::output::print(&format!("{}\n", String::from_utf8_lossy(&all.bytes())));
         }
         let mut stdout = std::io::stdout().lock();
         for (name, value) in outputs {

@@ -18,6 +18,8 @@ mod shared;
 mod status;
 mod trace;
 #[cfg(target_os = "linux")]
+mod values;
+#[cfg(target_os = "linux")]
 mod worked;
 
 use std::path::Path;
@@ -82,6 +84,15 @@ impl Place {
         let output = self.redial(arguments);
         assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""), "{arguments:?}");
         stdout(&output).to_owned()
+    }
+
+    /// Runs a flow, which has to end with this code; gives what it printed and what it said.
+    #[track_caller]
+    fn runs(&self, flow: &str, arguments: &[&str], code: i32) -> (String, String) {
+        std::fs::write(self.path().join("flow.yaml"), flow).unwrap();
+        let output = self.redial(&[&["run", "flow.yaml"], arguments].concat());
+        assert_eq!(output.status.code(), Some(code), "{flow}: {}", stderr(&output));
+        (stdout(&output).to_owned(), stderr(&output).to_owned())
     }
 
     #[track_caller]

@@ -14,7 +14,6 @@ use serde_json::Value as Json;
 
 use super::values::Values;
 use super::{EngineError, ITEM_BYTES_MAX};
-use crate::Value;
 use crate::definition::OutputKind;
 use crate::flow::{Place, StepId};
 use crate::items::{BadItem, Format, Item, Items, Keys, Place as ItemPlace};
@@ -22,6 +21,7 @@ use crate::journal::{Reading, Sync, Writer};
 use crate::machine::{ItemState, Machine, Supply, TaskId};
 use crate::prepared::{Prepared, ReadyAction, ReadyEach, ReadyOrigin};
 use crate::store::Held;
+use crate::{Value, number};
 
 /// How much is read ahead, so that one sync of the items is for many of them.
 const AHEAD_ITEMS: usize = 256;
@@ -63,7 +63,7 @@ struct Frozen {
     item: u32,
     key: Box<str>,
     fingerprint: Box<str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "number::written", skip_serializing_if = "Option::is_none")]
     value: Option<Json>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     value_base64: Option<Box<str>>,
@@ -671,6 +671,7 @@ fn of_value(value: Value, selection: &crate::items::Selection) -> Result<Live, S
                 Json::Null => "null",
                 Json::Bool(_) => "true or false",
                 Json::Number(_) => "a number",
+                Json::Object(fields) if number::of_fields(&fields).is_some() => "a number",
                 _ => "an object",
             };
             Err(format!("its items would be those of {kind}; give a list, or text with lines"))

@@ -17,7 +17,7 @@ use crate::prepared::{Prepared, ReadyAction};
 use crate::record::{Event, Outcome, Place, Record};
 use crate::reference::{ITEM_NUMBER, Lookup, Missing, Reference, Segment};
 use crate::store::Held;
-use crate::{Template, Value};
+use crate::{Template, Value, number};
 
 /// An output that others refer to.
 #[derive(Clone, Debug)]
@@ -340,8 +340,9 @@ pub(super) fn of_output(kind: OutputKind, mut bytes: Vec<u8>) -> Result<Value, R
             }
             Ok(Value::of_bytes(bytes))
         }
-        OutputKind::Json => serde_json::from_slice(&bytes).map(Value::Json).map_err(|error| {
-            Refusal { name: "bad-output", message: format!("its output is not JSON: {error}") }
+        OutputKind::Json => number::read(&bytes).map(Value::Json).map_err(|error| Refusal {
+            name: "bad-output",
+            message: format!("its output is not JSON: {error}"),
         }),
         OutputKind::Lines => {
             let text = String::from_utf8(bytes).map_err(|_| Refusal {

@@ -8,6 +8,7 @@ use serde_json::{Map, Number, Value as Json};
 
 use super::parse::{Function, Kind, Macro, Node, Operator};
 use super::{EvalError, Found, Lookup, nearest};
+use crate::number;
 
 /// How much an evaluation may do: a unit is a node of the expression or of a value, or sixteen bytes
 /// of text.
@@ -33,7 +34,10 @@ impl<'e> Val<'e> {
             Json::Number(number) => Self::number(number),
             Json::String(text) => Self::Text(Cow::Borrowed(text)),
             Json::Array(list) => Self::List(Cow::Borrowed(list)),
-            Json::Object(map) => Self::Map(Cow::Borrowed(map)),
+            Json::Object(map) => match number::of_fields(map) {
+                Some(text) => Self::long_number(text),
+                None => Self::Map(Cow::Borrowed(map)),
+            },
         }
     }
 
@@ -44,13 +48,22 @@ impl<'e> Val<'e> {
             Json::Number(number) => Self::number(&number),
             Json::String(text) => Self::Text(Cow::Owned(text)),
             Json::Array(list) => Self::List(Cow::Owned(list)),
-            Json::Object(map) => Self::Map(Cow::Owned(map)),
+            Json::Object(map) => match number::of_fields(&map) {
+                Some(text) => Self::long_number(text),
+                None => Self::Map(Cow::Owned(map)),
+            },
         }
     }
 
     fn number(number: &Number) -> Self {
         let int = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
         int.map_or_else(|| Self::Double(number.as_f64().unwrap_or(f64::NAN)), Self::Int)
+    }
+
+    /// One that has more digits than 64 bits hold is compared and reckoned with as the nearest double.
+    fn long_number(text: &str) -> Self {
+        let number = serde_json::from_str::<Number>(text);
+        number.map_or_else(|_| Self::Double(text.parse().unwrap_or(f64::NAN)), |n| Self::number(&n))
     }
 
     /// With its article.
@@ -732,11 +745,6 @@ fn coerced(left: &Val<'_>, right: &Val<'_>) -> Option<(Val<'static>, Val<'static
     };
     let texts = matches!((left, right), (Val::Text(_), Val::Text(_)));
     if texts { None } else { Some((number(left)?, number(right)?)) }
-}
-
-/// Of two numbers of JSON, which are never NaN.
-pub(crate) fn json_number_order(left: &Number, right: &Number) -> Ordering {
-    number_order(&Val::number(left), &Val::number(right)).unwrap_or(Ordering::Equal)
 }
 
 fn number_order(left: &Val<'_>, right: &Val<'_>) -> Option<Ordering> {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::store::Run;
-use crate::system;
+use crate::{Value, number, system};
 
 /// The longest line of items that is read.
 pub const ITEM_LINE_MAX: usize = 16 << 20;
@@ -18,7 +18,7 @@ struct Line {
     #[serde(alias = "map")]
     step: String,
     item: u32,
-    #[serde(default)]
+    #[serde(default, with = "number::written")]
     value: Option<Json>,
     #[serde(default)]
     value_base64: Option<String>,
@@ -29,7 +29,7 @@ struct Line {
 ///
 /// # Errors
 /// If the file of items cannot be read.
-pub fn item(run: &Run, map: &str, place: u32) -> io::Result<Option<Json>> {
+pub fn item(run: &Run, map: &str, place: u32) -> io::Result<Option<Value>> {
     let file = system::open(&run.items_path(), OpenOptions::new().read(true))?;
     let mut reader = BufReader::with_capacity(1 << 16, file);
     let mut bytes = Vec::new();
@@ -45,7 +45,7 @@ pub fn item(run: &Run, map: &str, place: u32) -> io::Result<Option<Json>> {
         }
         let Ok(line) = serde_json::from_slice::<Line>(&bytes) else { continue };
         if line.item == place && line.step == map {
-            return Ok(line.value.or(line.value_base64.map(Json::String)));
+            return Ok(line.value.or(line.value_base64.map(Json::String)).map(Value::Json));
         }
     }
 }

@@ -5,6 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::Value as Json;
 
 use super::ATTEMPTS_MAX;
+use crate::number;
 use crate::record::{Action, Outcome, Place, Record};
 use crate::store::{Run, StoreError};
 
@@ -230,7 +231,7 @@ impl Output {
         match record.output.as_ref()? {
             Json::Null => None,
             Json::String(text) => Some(Self::Inline(text.clone().into_bytes())),
-            json => Some(Self::Inline(json.to_string().into_bytes())),
+            json => Some(Self::Inline(number::text(json).into_bytes())),
         }
     }
 

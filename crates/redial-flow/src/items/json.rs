@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use super::input::{Extent, Input};
 use super::json_path::{JsonPath, Step};
 use super::{Broken, Limits, Place, json_message, too_large};
-use crate::Value;
+use crate::{Value, number};
 
 /// How many brackets are passed; a value of more than 128 levels is an error of its own.
 const DEPTH_MAX: usize = 1 << 20;
@@ -118,8 +118,10 @@ fn whole<R: Read>(
         let message = format!("column {}: {}", error.column(), json_message(&error));
         Broken::source(Place::Line(error.line() as u64), message)
     })?;
+    // The path compares numbers, and what it selects has them as they are written.
+    let written = number::read(&bytes).unwrap_or_else(|_| json.clone());
     drop(bytes);
-    Ok(path.map_or_else(Vec::new, |path| path.select(&json)))
+    Ok(path.map_or_else(Vec::new, |path| path.select(&json, &written)))
 }
 
 /// How long the value is as text.
@@ -277,7 +279,7 @@ impl<R: Read> Stream<R> {
             if extent == Extent::TooLarge {
                 return Ok(Some(Err(Broken::item(place, too_large(self.item_max)))));
             }
-            return Ok(Some(match serde_json::from_slice(&kept) {
+            return Ok(Some(match number::read(&kept) {
                 Ok(json) => Ok((place, Value::Json(json))),
                 Err(error) => Err(Broken::item(place, json_message(&error))),
             }));

@@ -94,8 +94,11 @@ impl JsonPath {
         self.steps.as_deref()
     }
 
-    pub(super) fn select(&self, document: &Json) -> Vec<Json> {
-        self.path.query(document).into_iter().cloned().collect()
+    /// What the path finds in a document, taken from another one of the same shape.
+    pub(super) fn select(&self, document: &Json, from: &Json) -> Vec<Json> {
+        let found = self.path.query_located(document);
+        let pointers = found.locations().map(|place| place.to_json_pointer());
+        pointers.filter_map(|pointer| from.pointer(&pointer).cloned()).collect()
     }
 }
 

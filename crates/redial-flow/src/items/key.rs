@@ -9,7 +9,7 @@ use siphasher::sip::SipHasher24;
 
 use super::field::FieldPath;
 use super::index::Index;
-use crate::Value;
+use crate::{Value, number};
 
 /// What makes an item the same one when the source is read again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -137,8 +137,8 @@ impl Keys {
                 let name = || field.text().to_owned();
                 let text = match (field.of(item), item) {
                     (Some(Json::String(text)), _) => text.clone().into_bytes(),
-                    (Some(json @ (Json::Number(_) | Json::Bool(_))), _) => {
-                        json.to_string().into_bytes()
+                    (Some(json), _) if json.is_boolean() || number::of(json).is_some() => {
+                        number::text(json).into_bytes()
                     }
                     (None, Value::Bytes(bytes)) if field.is_whole() => bytes.clone(),
                     (None | Some(Json::Null), _) => return Err(BadKey::Missing(name())),
@@ -158,10 +158,12 @@ impl Keys {
                 let content = self.hash(|hasher| write(hasher, item));
                 let shown = match item {
                     Value::Json(Json::String(text)) => printable(text.as_bytes(), content),
-                    Value::Json(json @ (Json::Number(_) | Json::Bool(_) | Json::Null)) => {
-                        printable(json.to_string().as_bytes(), content)
+                    Value::Json(json @ (Json::Array(_) | Json::Object(_)))
+                        if number::of(json).is_none() =>
+                    {
+                        format!("~{content:016x}")
                     }
-                    Value::Json(_) => format!("~{content:016x}"),
+                    Value::Json(json) => printable(number::text(json).as_bytes(), content),
                     Value::Bytes(bytes) => printable(bytes, content),
                 };
                 let (fingerprint, before) = self.occurrence(content);
@@ -220,7 +222,6 @@ pub(super) fn write_json(hasher: &mut SipHasher24, json: &Json) {
         Json::Null => hasher.write(b"n"),
         Json::Bool(false) => hasher.write(b"f"),
         Json::Bool(true) => hasher.write(b"t"),
-        Json::Number(number) => sized(hasher, b'd', number.to_string().as_bytes()),
         Json::String(text) => sized(hasher, b's', text.as_bytes()),
         Json::Array(list) => {
             hasher.write(b"l");
@@ -229,7 +230,11 @@ pub(super) fn write_json(hasher: &mut SipHasher24, json: &Json) {
                 write_json(hasher, json);
             }
         }
+        Json::Number(number) => sized(hasher, b'd', number.to_string().as_bytes()),
         Json::Object(fields) => {
+            if let Some(number) = number::of_fields(fields) {
+                return sized(hasher, b'd', number.as_bytes());
+            }
             hasher.write(b"o");
             hasher.write(&(fields.len() as u64).to_le_bytes());
             let mut fields: Vec<(&String, &Json)> = fields.iter().collect();

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::input::{Extent, Input};
 use super::{Broken, Limits, Place, json_message, too_large};
-use crate::Value;
+use crate::{Value, number};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -53,7 +53,7 @@ impl<R: Read> Lines<R> {
                     Ok((place, Value::of_bytes(std::mem::take(&mut self.kept))))
                 }
                 Kind::Json if self.kept.trim_ascii().is_empty() => continue,
-                Kind::Json => match serde_json::from_slice(&self.kept) {
+                Kind::Json => match number::read(&self.kept) {
                     Ok(json) => Ok((place, Value::Json(json))),
                     Err(error) => {
                         let message = json_message(&error);

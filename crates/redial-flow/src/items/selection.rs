@@ -1,5 +1,6 @@
 //! Which items, and in which order.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::vec;
 
@@ -10,8 +11,8 @@ use super::field::FieldPath;
 use super::index::Index;
 use super::key::{hash, write, write_json};
 use super::{BadItem, BadPath, Item};
-use crate::Value;
-use crate::expression::{Expression, ItemScope, number_order};
+use crate::expression::{Expression, ItemScope};
+use crate::{Value, number};
 
 /// Which items of a source are taken, and in which order: first `filter`, then `sort_by`, `distinct`,
 /// `offset` and `max_items`.
@@ -58,7 +59,7 @@ impl Default for Selection {
 ///
 /// Rising is the default, and what has no such field comes last, in either direction, unless it says
 /// `NULLS FIRST`. False comes before true, that before numbers, then text by its bytes, lists and
-/// objects by their size.
+/// objects by their size. Text that is a number, as all numbers of a CSV file are, counts as one: 9 comes before 10.
 ///
 /// ```
 /// use redial_flow::SortBy;
@@ -151,17 +152,29 @@ fn order_of(left: &Json, right: &Json) -> Ordering {
         Json::Null => 0,
         Json::Bool(_) => 1,
         Json::Number(_) => 2,
+        json if number_in(json).is_some() => 2,
         Json::String(_) => 3,
         Json::Array(_) => 4,
         Json::Object(_) => 5,
     };
+    if let (Some(left), Some(right)) = (number_in(left), number_in(right)) {
+        return number::order(&left, &right);
+    }
     match (left, right) {
         (Json::Bool(left), Json::Bool(right)) => left.cmp(right),
-        (Json::Number(left), Json::Number(right)) => number_order(left, right),
+        _ if rank(left) != rank(right) => rank(left).cmp(&rank(right)),
         (Json::String(left), Json::String(right)) => left.cmp(right),
         (Json::Array(left), Json::Array(right)) => left.len().cmp(&right.len()),
         (Json::Object(left), Json::Object(right)) => left.len().cmp(&right.len()),
         _ => rank(left).cmp(&rank(right)),
+    }
+}
+
+/// A number, also one that stands in text: the fields of a CSV file are all text.
+fn number_in(json: &Json) -> Option<Cow<'_, str>> {
+    match json {
+        Json::String(text) => number::in_text(text).map(Cow::Borrowed),
+        json => number::of(json),
     }
 }
 

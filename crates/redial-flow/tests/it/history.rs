@@ -400,7 +400,7 @@ fn the_output_of_a_failure_and_its_item_are_found() {
     let bytes = ended.output.as_ref().unwrap().bytes(&written.run).unwrap();
     assert_eq!(bytes, b"half a page");
     let found = item(&written.run, "each", 1).unwrap();
-    assert_eq!(found, Some(serde_json::json!({"url": "b"})));
+    assert_eq!(found, Some(serde_json::json!({"url": "b"}).into()));
     assert_eq!(item(&written.run, "each", 2).unwrap(), None);
 }
 

@@ -1,6 +1,7 @@
 //! Dead letters in a terminal: a list of them, and each with all that is known of it.
 
 use anstyle::Style;
+use redial_flow::Value;
 use redial_flow::history::{History, Task};
 use serde_json::Value as Json;
 
@@ -14,7 +15,7 @@ use crate::visible::visible;
 pub(crate) struct Letter<'h> {
     pub(crate) task: &'h Task,
     /// The item, as it was read.
-    pub(crate) value: Option<Json>,
+    pub(crate) value: Option<Value>,
     /// What its last attempt wrote to standard output.
     pub(crate) output: Option<String>,
 }
@@ -64,10 +65,10 @@ pub(super) fn sentence(task: &Task) -> String {
     }
 }
 
-fn shown(value: &Json) -> String {
+fn shown(value: &Value) -> String {
     match value {
-        Json::String(text) => text.clone(),
-        value => value.to_string(),
+        Value::Json(Json::Null) => "null".to_owned(),
+        value => String::from_utf8_lossy(&value.bytes()).into_owned(),
     }
 }
 

@@ -3,7 +3,6 @@
 use redial_flow::history::{Attempt, Counts, History, Reason, Spent, StepHistory, Task};
 use redial_flow::record::{Action, Outcome};
 use serde::Serialize;
-use serde_json::Value as Json;
 
 use super::dead::Letter;
 use super::words;
@@ -233,7 +232,7 @@ pub(crate) struct DeadEntry<'h> {
 /// What `show` adds.
 #[derive(Serialize)]
 struct More<'h> {
-    value: Option<&'h Json>,
+    value: Option<&'h redial_flow::Value>,
     output: Option<&'h str>,
     attempt_details: Vec<AttemptEntry<'h>>,
     attempts_left_out: u64,

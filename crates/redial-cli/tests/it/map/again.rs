@@ -99,7 +99,11 @@ fn what_was_no_item_is_told_anew_and_is_never_run() {
     for _ in 0..2 {
         let output = map(&stage, bad, &flags);
         assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b""[..]));
-        assert!(stderr(&output).contains("2 items: 0 at the first attempt, 2 dead"), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("2 items: 0 at the first attempt, 2 dead"),
+            "{}",
+            stderr(&output)
+        );
     }
     assert_eq!(works(&stage, "{\"id\":1}\n{\"id\":2}\n", &flags), "{\"id\":2}\n");
 }

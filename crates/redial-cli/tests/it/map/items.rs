@@ -169,3 +169,16 @@ fn no_item_becomes_code_of_an_interpreter() {
     }
     assert!(!stage.has("executed"));
 }
+
+#[test]
+fn numbers_of_a_table_are_sorted_as_numbers() {
+    let stage = Stage::new();
+    stage.write("x.csv", "name,size\na,10\nb,9\nc,x\nd,-1\ne,9.5\nf,1e1\ng,\n");
+    let sorted = |by: &str| {
+        let words =
+            ["--items", "x.csv", "--sort-by", by, "-j1", "--keep-order", "--", "echo", "{name}"];
+        works(&stage, "", &words).replace('\n', "")
+    };
+    assert_eq!(sorted("size"), "dbeafgc");
+    assert_eq!(sorted("size DESC"), "cgafebd");
+}

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::map::{command, journal, map, of_type};
+use crate::map::{command, journal, map, of_type, works};
 use crate::program::{REDIAL, stderr, with_input};
 use crate::stage::Stage;
 
@@ -224,7 +224,11 @@ fn a_program_that_an_item_names_is_run_and_never_parsed() {
     let items = "touch executed\n$(touch executed)\ntrue\n";
     let output = map(&stage, items, &["-n", "1", "--", "{}"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("3 items: 1 at the first attempt, 2 dead"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("3 items: 1 at the first attempt, 2 dead"),
+        "{}",
+        stderr(&output)
+    );
     assert!(!stage.has("executed"));
 }
 
@@ -235,4 +239,64 @@ fn the_environment_of_an_outer_redial_does_not_reach_a_job() {
         command(&stage, &["--", "sh", "-c", "echo $REDIAL_LAST_EXIT$REDIAL_ATTEMPT", "sh"]);
     inner.env("REDIAL_LAST_EXIT", "77").env("REDIAL_ATTEMPT", "9").env("REDIAL_KEY", "outer");
     assert_eq!(with_input(&mut inner, b"a\n").stdout, b"1\n");
+}
+
+/// Numbers that a double or 64 bits would change.
+const PRICES: &str = r#"{"price": 1.50, "id": 12345678901234567890, "of": [1e3, -0]}
+{"price":100000000000000000000001,"id":12345678901234567891234,"of":[]}
+{"price":2,"id":12345678901234567891235,"of":[]}
+"#;
+
+#[test]
+fn a_number_is_passed_on_as_it_is_written() {
+    let stage = stage();
+    stage.write("x.jsonl", PRICES);
+    let print = "--items x.jsonl -j 1 --keep-order -- echo {price} {id} {of}";
+    let words: Vec<&str> = print.split(' ').collect();
+    let expected = "1.50 12345678901234567890 [1e3,-0]\n\
+                    100000000000000000000001 12345678901234567891234 []\n\
+                    2 12345678901234567891235 []\n";
+    assert_eq!(works(&stage, "", &words), expected);
+    assert_eq!(
+        works(&stage, "", &[&["--where", "item.price > 1.4999"][..], &words].concat()),
+        expected
+    );
+    let whole = works(&stage, "[{\"a\": 1.50}, 2.0]", &["--format", "json", "-j1", "--", "echo"]);
+    assert_eq!(whole, "{\"a\":1.50}\n2.0\n");
+    // A path that compares numbers selects them as they are written, too.
+    let path = ["--format", "json", "--json-path", "$[?@.a > 1.4]", "-j1", "--", "echo", "{a}"];
+    assert_eq!(works(&stage, "[{\"a\": 1.50}, {\"a\": 1.30}]", &path), "1.50\n");
+}
+
+#[test]
+fn what_differs_in_a_late_digit_alone_is_another_item() {
+    let stage = stage();
+    stage.write("x.jsonl", PRICES);
+    let kept =
+        ["--items", "x.jsonl", "--run", "ids", "--key", "id", "-n", "1", "--", "false", "{id}"];
+    let output = map(&stage, "", &kept);
+    assert!(
+        stderr(&output).contains("3 items: 0 at the first attempt, 3 dead"),
+        "{}",
+        stderr(&output)
+    );
+    // Frozen as they were read, so that a resumed run has them.
+    let items = stage.text(".redial/runs/ids/items.ndjson");
+    assert!(
+        items.contains(r#""value":{"price":1.50,"id":12345678901234567890,"of":[1e3,-0]}"#),
+        "{items}"
+    );
+    for (flags, part) in [(&[][..], "{\"price\":1.50,"), (&["--json"], "\"price\":1.50,")] {
+        let mut show = Command::new(REDIAL);
+        show.args(["flow", "dead", "show", "ids", "12345678901234567890"]).args(flags);
+        stage.at_home(&mut show);
+        let shown = show.output().unwrap();
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(shown.contains(part), "{shown}");
+    }
+    let mut retry = Command::new(REDIAL);
+    retry.args(["flow", "dead", "retry", "ids", "-v"]);
+    stage.at_home(&mut retry);
+    let retried = retry.output().unwrap();
+    assert!(stderr(&retried).contains("12345678901234567891235"), "{}", stderr(&retried));
 }
