@@ -192,6 +192,31 @@ pub fn check_arguments(arguments: &[Template]) -> Result<(), (usize, BadTemplate
     Err((refused.word, refused.into_error(span)))
 }
 
+/// Refuses a value on the standard input of a command that executes what it reads there: `sh`, `bash -s`, `python3 -`.
+///
+/// # Errors
+///
+/// With the first value, where the command is such a one.
+pub(crate) fn check_stdin(arguments: &[Template], stdin: &Template) -> Result<(), BadTemplate> {
+    let words: Vec<_> = arguments.iter().map(word_of).collect();
+    executed(read(&words, false).stdin, stdin)
+}
+
+/// The same where it is known which program reads its standard input as code.
+pub(crate) fn executed(program: Option<&str>, stdin: &Template) -> Result<(), BadTemplate> {
+    match (program, stdin.references().next()) {
+        (Some(program), Some(reference)) => Err(stdin_is_code(reference.span(), program)),
+        _ => Ok(()),
+    }
+}
+
+/// The error of a value that a program would execute from its standard input.
+pub(crate) fn stdin_is_code(span: Range<usize>, program: &str) -> BadTemplate {
+    let remedy = "its standard input is a program; name the value in `env`, and use that variable in quotes there";
+    let program = program.to_owned();
+    Refused { word: 0, program, remedy }.into_error(span)
+}
+
 fn word_of(template: &Template) -> Word {
     let text = template.text().map(<[u8]>::to_vec).unwrap_or_else(|| {
         let mut text = template.before().to_vec();

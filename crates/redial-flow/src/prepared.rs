@@ -339,6 +339,8 @@ fn ready_step(step: &Step, steps: &[Step], names: &[&str], entry: &Entry) -> Res
             ReadyAction::Branch(arms.iter().map(arm).collect::<Result<_, String>>()?)
         }
     };
+    let stdin = step.stdin.as_deref().map(|text| template("stdin", text)).transpose()?;
+    check_stdin(&step.action, &action, stdin.as_ref(), names)?;
     let original = step.name.strip_suffix(".fallback").and_then(id_of);
     let is_substitute = |of: StepId| matches!(steps[of as usize].fallback, Some(Fallback::Step(_)));
     let env = step.env.iter().map(|(name, text)| Ok((name.clone(), template(name, text)?)));
@@ -353,13 +355,32 @@ fn ready_step(step: &Step, steps: &[Step], names: &[&str], entry: &Entry) -> Res
         },
         env: env.collect::<Result<_, String>>()?,
         dir: step.dir.as_deref().map(|text| template("dir", text)).transpose()?,
-        stdin: step.stdin.as_deref().map(|text| template("stdin", text)).transpose()?,
+        stdin,
         output: step.output,
         instead_of: original.filter(|of| is_substitute(*of)),
         substitute: id_of(&substitute_name(&step.name)),
         is_arm: step.branch().is_some(),
         is_referred_to: false,
     })
+}
+
+/// Nothing executes a value, not even from its standard input.
+fn check_stdin(
+    action: &Action,
+    ready: &ReadyAction,
+    stdin: Option<&Template>,
+    names: &[&str],
+) -> Result<(), String> {
+    let Some(stdin) = stdin else { return Ok(()) };
+    let checked = match (action, ready) {
+        (Action::Shell(line), _) => {
+            let roots: Vec<&str> = ROOTS.into_iter().chain(names.iter().copied()).collect();
+            Shell::check_stdin(line, &roots, stdin)
+        }
+        (_, ReadyAction::Run(arguments)) => crate::interpreter::check_stdin(arguments, stdin),
+        _ => Ok(()),
+    };
+    checked.map_err(|bad| format!("stdin: {bad}"))
 }
 
 fn arguments(

@@ -8,9 +8,10 @@ use serde_json::Value as Json;
 
 use crate::Value;
 use crate::argument_space::{ValueError, one_string};
+use crate::interpreter::executed;
 use crate::reference::{Lookup, Reference, look_up};
 use crate::suspicion::{Suspicion, suspicious};
-use crate::template::BadTemplate;
+use crate::template::{BadTemplate, Template};
 
 /// A line of `sh` whose values stay data.
 ///
@@ -106,6 +107,20 @@ impl Shell {
     /// If a reference is none, a value would be parsed again, or its quoting is unclear.
     pub fn parse(line: &str, roots: &[&str]) -> Result<Self, BadTemplate> {
         lexer::lex(line, roots)
+    }
+
+    /// Refuses a value on the standard input of a line in which a program executes what it reads there: `sh`,
+    /// `python3 -`.
+    ///
+    /// # Errors
+    ///
+    /// With the first value, where there is such a program.
+    pub(crate) fn check_stdin(
+        line: &str,
+        roots: &[&str],
+        stdin: &Template,
+    ) -> Result<(), BadTemplate> {
+        executed(lexer::executes_stdin(line, roots), stdin)
     }
 
     /// The references, in the order in which they stand. Those in comments are none.

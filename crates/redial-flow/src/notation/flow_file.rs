@@ -483,6 +483,8 @@ impl<'n> Reader<'_, 'n, '_> {
         }
         if let Some(field) = field("stdin") {
             self.drafts[owner].step.stdin = self.template("stdin", &field.value, at);
+            let action = self.drafts[owner].step.action.clone();
+            self.check_stdin(&action, &field.value);
         }
         if let Some(field) = field("secrets") {
             self.drafts[owner].step.secrets = self.secret_names(field);

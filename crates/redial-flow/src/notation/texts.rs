@@ -9,7 +9,8 @@ use redial_policy::{FlowKind, Span};
 
 use super::reader::{At, Known, NeedDraft, Reader, is_variable};
 use super::{Named, Notation};
-use crate::definition::{Argument, Condition};
+use crate::definition::{Action, Argument, Condition};
+use crate::interpreter;
 use crate::items::BadPath;
 use crate::reference::name_at;
 use crate::suspicion::{Suspicion, SuspicionKind, suspicions};
@@ -184,6 +185,29 @@ impl<'n> Reader<'_, 'n, '_> {
             self.suspect(field, word, &one);
         }
         Some(words)
+    }
+
+    /// A value on the standard input of a program that executes what it reads there.
+    pub(super) fn check_stdin(&mut self, action: &Action, node: &Node) {
+        let Tree::Text(text) = &node.value else { return };
+        let Ok(stdin) = Template::parse(text) else { return };
+        let checked = match action {
+            Action::Run { argv, .. } => {
+                let texts =
+                    argv.iter().map(|word| String::from_utf8_lossy(&word.bytes()).into_owned());
+                let words = texts.filter_map(|text| Template::parse(&text).ok());
+                interpreter::check_stdin(&words.collect::<Vec<_>>(), &stdin)
+            }
+            Action::Shell(line) => {
+                let roots = self.roots_in(line);
+                let roots: Vec<&str> = roots.iter().map(String::as_str).collect();
+                Shell::check_stdin(line, &roots, &stdin)
+            }
+            _ => Ok(()),
+        };
+        if let Err(bad) = checked {
+            self.bad_template("stdin", node, &bad);
+        }
     }
 
     /// The program of an argument list, if it is to be looked up.

@@ -95,6 +95,8 @@ struct Output<'t> {
     assigned: HashSet<String>,
     /// `declare -i`: whatever is assigned is evaluated.
     integers: bool,
+    /// A program that executes the standard input of the line.
+    executes_stdin: Option<&'static str>,
 }
 
 impl Output<'_> {
@@ -155,6 +157,15 @@ impl Output<'_> {
 
 fn nested(span: Range<usize>, program: &str, remedy: &'static str) -> BadTemplate {
     Refused { word: 0, program: program.to_owned(), remedy }.into_error(span)
+}
+
+/// The program of a line that executes what the line is given on standard input, as far as the line can be read.
+pub(super) fn executes_stdin(line: &str, roots: &[&str]) -> Option<&'static str> {
+    let known: HashSet<&str> = roots.iter().copied().collect();
+    let mut output = Output { roots, known, ..Output::default() };
+    // What is wrong with the line is told where it is read to be run.
+    let _ = Lexer::new(line.as_bytes(), &mut output).commands(false);
+    output.executes_stdin
 }
 
 /// How deep `$(…)`, `${x:-…}` and the like may stand in each other.

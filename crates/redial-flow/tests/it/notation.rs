@@ -293,6 +293,50 @@ no-steps `o`: a map has `steps`, which are done for each item
 }
 
 #[test]
+fn a_value_on_the_standard_input_of_an_interpreter_is_refused() {
+    let remedy = "its standard input is a program; name the value in `env`, and use that variable in quotes there";
+    for (action, program) in [
+        ("run: [sh]", "sh"),
+        ("run: [bash, -s]", "bash"),
+        ("run: [bash, -s, x]", "bash"),
+        ("run: [python3]", "python"),
+        ("run: [python3, '-']", "python"),
+        ("run: [env, A=b, nice, perl]", "perl"),
+        ("run: [psql]", "psql"),
+        ("shell: sh", "sh"),
+        ("shell: 'cd /tmp && exec python3 -'", "python"),
+        ("shell: \"echo ${inputs.x} | cat; bash -s\"", "bash"),
+    ] {
+        let flow =
+            format!("inputs: {{x: a}}\nsteps:\n  a: {{{action}, stdin: \"x ${{inputs.x}}\"}}\n");
+        let expected = format!(
+            "nested-interpreter `${{inputs.x}}`: stdin: `{program}` would parse the value; {remedy}"
+        );
+        check(&flow, &format!("\n{expected}\n"));
+    }
+    for action in [
+        "run: [cat]",
+        "run: [sh, script.sh]",
+        "run: [sh, -c, 'read x; echo \"$x\"']",
+        "run: [python3, -c, 'import sys; print(sys.stdin.read())']",
+        "run: [jq, .a]",
+        "shell: cat >file",
+        "shell: grep a | sort",
+        "shell: sh <script.sh",
+        "shell: cat >a; echo 'echo hi' | sh",
+    ] {
+        check(
+            &format!(
+                "inputs: {{x: a}}\nsteps:\n  a:\n    {action}\n    stdin: \"${{inputs.x}}\"\n"
+            ),
+            "\n",
+        );
+    }
+    // What has no value in it is the flow's own text.
+    check("steps:\n  a: {run: [sh], stdin: 'echo hi'}\n", "\n");
+}
+
+#[test]
 fn values_never_become_code() {
     check(
         r#"

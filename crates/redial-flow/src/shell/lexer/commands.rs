@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{Lexed, Lexer, Lexing, nested, unclear};
-use crate::interpreter::{self, Reading, Word, assignment};
+use crate::interpreter::{self, Reading, Word, assignment, stdin_is_code};
 use crate::shell::Quoting;
 
 /// One command of a pipeline.
@@ -14,6 +14,8 @@ struct Stage {
     value: Option<Range<usize>>,
     /// A value in its here-document.
     input: Option<Range<usize>>,
+    /// Its standard input is redirected.
+    is_redirected: bool,
 }
 
 /// What is open in a list of commands.
@@ -53,6 +55,7 @@ struct List {
     /// What the next word is for a redirection.
     redirection: Option<Target>,
     input: Option<Range<usize>>,
+    is_redirected: bool,
     /// After `function`.
     names_function: bool,
     piped: bool,
@@ -234,6 +237,7 @@ impl Lexer<'_, '_, '_> {
             self.at += 2;
             return self.deeper(|lexer| lexer.commands(true));
         }
+        list.is_redirected |= self.peek(0) == Some(b'<');
         if self.looking_at(b"<<<") {
             self.at += 3;
             list.redirection = Some(Target::Text);
@@ -464,6 +468,7 @@ impl Lexer<'_, '_, '_> {
             reading,
             value: words.iter().find_map(|word| word.value.clone()),
             input: list.input.take(),
+            is_redirected: std::mem::take(&mut list.is_redirected),
         });
         Ok(())
     }
@@ -471,15 +476,17 @@ impl Lexer<'_, '_, '_> {
     /// Looks for values that a command writes and the next one parses.
     fn end_pipelines(&mut self, list: &mut List) -> Lexing {
         let mut said: Option<(usize, Range<usize>)> = None;
+        let mut before = None;
         for stage in list.stages.drain(..) {
+            let is_first = before.replace(stage.pipeline) != Some(stage.pipeline);
             said = said.filter(|(pipeline, _)| *pipeline == stage.pipeline);
             let heard = stage.input.clone().or(said.as_ref().map(|(_, span)| span.clone()));
             if let (Some(program), Some(span)) = (stage.reading.stdin, heard.clone()) {
-                return Err(nested(
-                    span,
-                    program,
-                    "its standard input is a program; name the value in `env`, and use that variable in quotes there",
-                ));
+                return Err(stdin_is_code(span, program));
+            }
+            // The first of a pipeline reads what the line itself is given.
+            if is_first && !stage.is_redirected && self.output.executes_stdin.is_none() {
+                self.output.executes_stdin = stage.reading.stdin;
             }
             let spoken = stage.value.or(heard);
             if let (true, Some(span)) = (stage.reading.speaks, spoken) {
