@@ -107,7 +107,7 @@ impl fmt::Display for BadDefinition {
 impl std::error::Error for BadDefinition {}
 
 /// How the step is called that takes the place of another.
-fn substitute_name(step: &str) -> String {
+pub(crate) fn substitute_name(step: &str) -> String {
     format!("{step}.fallback")
 }
 

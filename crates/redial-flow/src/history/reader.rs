@@ -8,10 +8,11 @@ use super::{
     Counts, DAMAGES_MAX, History, REASONS_MAX, Reason, Spent, State, StepHistory, TAILS_MAX,
     TASKS_MAX,
 };
-use crate::definition::{Action as StepAction, Definition, NeedKind};
+use crate::definition::{Action as StepAction, Definition, Fallback, NeedKind};
 use crate::flow::{self, Need};
 use crate::journal::{Damage, Tail};
 use crate::machine::WINDOW;
+use crate::prepared::substitute_name;
 use crate::record::{Action, Event, Outcome, Record, Start};
 use crate::store::Holder;
 
@@ -61,8 +62,25 @@ struct Step {
     /// The inner step that follows it, in a map.
     next: Option<u32>,
     needs: Vec<Need>,
+    /// The step that runs in its place when it has failed.
+    substitute: Option<u32>,
+    /// The step in whose place it runs.
+    instead_of: Option<u32>,
     /// Of each item; of a step by itself, the first alone.
     states: Vec<TaskState>,
+}
+
+impl Step {
+    /// Its tasks as those of a run or of a map are counted: a step and the command that is its fallback are one task. It is
+    /// recovered if the command succeeded, which is counted with the step; else it is what has become of the command, unless
+    /// that was not needed.
+    fn whole_tasks(&self, counts: Counts) -> Counts {
+        let continued = if self.substitute.is_some() { 0 } else { counts.continued };
+        match self.instead_of {
+            Some(_) => Counts { succeeded: 0, flaky: 0, skipped: 0, continued, ..counts },
+            None => Counts { continued, ..counts },
+        }
+    }
 }
 
 /// What is wrong with a record.
@@ -89,6 +107,14 @@ impl Reader {
             };
             let needs = step.needs.iter().filter_map(need).collect();
             steps.push(Step { history, map, needs, ..Step::default() });
+        }
+        for (step, at) in all.iter().zip(0_u32..) {
+            let is_command = matches!(step.fallback, Some(Fallback::Step(_)));
+            let substitute = is_command.then(|| id(&substitute_name(&step.name))).flatten();
+            if let Some(substitute) = substitute {
+                steps[at as usize].substitute = Some(substitute);
+                steps[substitute as usize].instead_of = Some(at);
+            }
         }
         link(&mut steps);
         Self { names, steps, ..Self::default() }
@@ -412,6 +438,11 @@ impl Reader {
 
     fn finish_before(&mut self, id: Id, state: TaskState, next: Option<u32>) {
         self.set(id, state);
+        if let Some(original) = self.steps[id.0 as usize].instead_of
+            && matches!(state, TaskState::Succeeded | TaskState::Flaky)
+        {
+            self.set((original, id.1), TaskState::Recovered);
+        }
         let item = id.1;
         if let (Some(next), Some(item)) = (next, item) {
             self.follow((next, Some(item)), id);
@@ -509,15 +540,16 @@ impl Reader {
         let mut steps: Vec<StepHistory> =
             self.steps.iter_mut().map(|step| std::mem::take(&mut step.history)).collect();
         let (mut counts, mut spent, mut attempts) = (Counts::default(), Spent::default(), 0);
-        for step in &steps {
-            counts.add(step.counts);
+        for (step, read) in steps.iter().zip(&self.steps) {
+            counts.add(read.whole_tasks(step.counts));
             spent.add(step.spent);
             attempts += step.attempts;
         }
         for (at, map) in
             self.steps.iter().enumerate().filter_map(|(at, step)| Some((at, step.map?)))
         {
-            let inner = steps[at].clone();
+            let mut inner = steps[at].clone();
+            inner.counts = self.steps[at].whole_tasks(inner.counts);
             if at != map as usize {
                 steps[map as usize].include(&inner);
             }

@@ -156,3 +156,42 @@ fn runs_are_removed_each_for_itself_and_not_while_they_are_held() {
     place.refused(&["remove", "two"], "there is no run `two` in ");
     assert_eq!(place.store().list().unwrap(), []);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_step_whose_fallback_is_a_command_has_recovered_or_is_dead_and_is_one_task() {
+    let place = Place::new();
+    let flow = "
+flow: other-ways
+steps:
+  bad: {run: ['false'], fallback: {run: [echo, other]}}
+  good: {run: ['true'], fallback: {run: [echo, other]}}
+  value: {run: ['false'], fallback: {value: 7}}
+  each:
+    each: {lines: items}
+    steps:
+      - run: [test, '${item}', '=', a]
+        fallback: {run: [echo, other]}
+";
+    fs::write(place.path().join("items"), "a\nb\n").unwrap();
+    let (_, said) = place.runs(flow, &["--run", "ways"], 0);
+    assert!(said.contains("5 tasks: 2 at the first attempt, 3 recovered; "), "{said}");
+    let text = place.works(&["status", "ways"]);
+    assert!(text.contains("\n2 tasks succeeded; 3 recovered by a fallback.\n"), "{text}");
+    let document = place.json(&["status", "ways", "--json"]);
+    let run = &document["runs"][0];
+    let counts = |of: &serde_json::Value| {
+        ["succeeded", "recovered", "continued", "skipped"].map(|name| of["tasks"][name].as_u64())
+    };
+    assert_eq!(counts(run), [Some(2), Some(3), Some(0), Some(0)]);
+    let step = |name: &str| {
+        let steps = run["steps"].as_array().unwrap();
+        steps.iter().find(|step| step["step"] == name).unwrap()
+    };
+    assert_eq!(counts(step("bad")), [Some(0), Some(1), Some(0), Some(0)]);
+    assert_eq!(counts(step("each")), [Some(1), Some(1), Some(0), Some(0)]);
+    let flow = "flow: none\nsteps:\n  bad: {run: ['false'], fallback: {run: ['false']}}\n";
+    place.runs(flow, &["--run", "none"], 1);
+    let text = place.works(&["status", "none"]);
+    assert!(text.contains("\n0 tasks succeeded; 1 dead.\n"), "{text}");
+}
