@@ -175,6 +175,8 @@ struct State {
     /// What it needs is there.
     is_open: bool,
     generation: u32,
+    /// It was a dead letter, and is not wanted any more.
+    is_dropped: bool,
     queue: BinaryHeap<Reverse<Queued>>,
     running: u32,
     pacer: Option<Pacer>,
@@ -507,12 +509,7 @@ impl Machine {
             }
             Event::Dead => self.over_without_success(record, time, End::Dead)?,
             Event::DeadRetry => self.revive(record, time)?,
-            Event::DeadDrop => {
-                let (map, item) = self.dead_item(record)?;
-                self.time = time;
-                self.no_longer_dead(map, item, ItemState::Dropped);
-                self.steps[map as usize].map.counts.dropped += 1;
-            }
+            Event::DeadDrop => self.drop_dead(record, time)?,
         }
         self.time = time;
         Ok(())
@@ -709,7 +706,9 @@ impl Machine {
                 self.enter(map, item);
                 map
             }
-            _ if self.steps[id.step as usize].end == Some(End::Dead) => {
+            _ if self.steps[id.step as usize].end == Some(End::Dead)
+                && !self.steps[id.step as usize].is_dropped =>
+            {
                 self.reopen(id.step);
                 id.step
             }
@@ -729,6 +728,24 @@ impl Machine {
         Ok(())
     }
 
+    fn drop_dead(&mut self, record: &Record, time: Time) -> Result<(), Impossible> {
+        let id = self.task_of(record)?;
+        if let Place::Inside(_) = self.flow.steps[id.step as usize].place {
+            let (map, item) = self.dead_item(record)?;
+            self.time = time;
+            self.no_longer_dead(map, item, ItemState::Dropped);
+            self.steps[map as usize].map.counts.dropped += 1;
+            return Ok(());
+        }
+        // It stays failed, and what needs it does not run: only nobody is to look after it any more.
+        let state = &mut self.steps[id.step as usize];
+        if state.end != Some(End::Dead) || state.is_dropped {
+            return Err(impossible(record, "it is not a dead letter"));
+        }
+        state.is_dropped = true;
+        Ok(())
+    }
+
     /// A step is to be done again, and so is all that needs it.
     fn reopen(&mut self, step: StepId) {
         let mut steps = vec![step];
@@ -737,7 +754,7 @@ impl Machine {
             if state.end.take().is_none() {
                 continue;
             }
-            state.is_open = false;
+            (state.is_open, state.is_dropped) = (false, false);
             state.generation += 1;
             self.taken.remove(&TaskId { step, item: None });
             let needs = |other: &Step| other.needs.iter().any(|need| need.step == step);

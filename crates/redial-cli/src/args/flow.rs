@@ -214,7 +214,12 @@ pub(crate) struct DeadRetry {
 /// `redial flow dead drop`
 #[cfg(unix)]
 #[derive(Args, Debug)]
-#[command(override_usage = "redial flow dead drop [OPTIONS] [RUN] [KEY]...")]
+#[command(
+    override_usage = "redial flow dead drop [OPTIONS] [RUN] [KEY]...",
+    after_help = "\
+An item that is dropped counts neither as succeeded nor as dead, so that a map with nothing else dead has succeeded. A step of its own \
+                  stays failed when it is dropped, and what needs it does not run; it is no longer listed."
+)]
 pub(crate) struct DeadDrop {
     /// Dead letters, after the name of their run
     #[arg(value_name = "KEY")]

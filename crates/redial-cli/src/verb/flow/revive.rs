@@ -77,17 +77,17 @@ pub(crate) fn drop(arguments: &DeadDrop) -> Result<u8, Failure> {
     let options = options(std::num::NonZeroU32::MIN, &Default::default(), Sync::Always)?;
     let mut engine = Engine::resume(held, false, options).map_err(failure)?;
     let ids = ids(&engine, &tasks);
-    if let Some(id) = ids.iter().find(|id| id.item.is_none()) {
-        let step = &engine.machine().flow().steps[id.step as usize].name;
-        return Err(Failure::Message(format!(
-            "`{step}` is a step of its own, and only items of a map can be dropped; retry it, or remove the run"
-        )));
-    }
     for id in &ids {
         engine.drop_dead(*id).map_err(failure)?;
     }
     engine.save().map_err(failure)?;
     print_note(&format!("redial: {} dropped\n", count(ids.len(), "dead letter")));
+    for id in ids.iter().filter(|id| id.item.is_none()) {
+        let step = &engine.machine().flow().steps[id.step as usize].name;
+        print_note(&format!(
+            "redial: the step `{step}` stays failed, and what needs it does not run\n"
+        ));
+    }
     Ok(0)
 }
 

@@ -117,3 +117,30 @@ fn what_is_not_dead_is_no_dead_letter() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(stderr(&output), "there are no dead letters in good\n");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_step_of_its_own_is_dropped_and_stays_failed() {
+    let place = Place::new();
+    let flow = "flow: two\nsteps:\n  a: {run: ['false']}\n  b: {needs: a, run: [touch, ran]}\n  c: {run: ['false']}\n";
+    place.runs(flow, &["--run", "two"], 1);
+    let output = place.redial(&["dead", "drop", "two", "a"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(
+        stderr(&output),
+        "redial: 1 dead letter dropped\nredial: the step `a` stays failed, and what needs it does not run\n"
+    );
+    let left = place.json(&["dead", "list", "two", "--json"]);
+    assert_eq!(left["dead"].as_array().unwrap().len(), 1, "{left}");
+    let status = place.json(&["status", "two", "--json"]);
+    assert_eq!(status["runs"][0]["state"], "failed", "{status}");
+    assert_eq!(status["runs"][0]["tasks"]["dropped"], 1, "{status}");
+    place.refused(&["dead", "drop", "two", "a"], "is no dead letter: it is dropped");
+    let output = place.redial(&["resume", "two"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let output = place.redial(&["dead", "retry", "two"]);
+    assert!(stderr(&output).contains("trying 1 dead letter again"), "{}", stderr(&output));
+    assert!(!place.path().join("ran").exists());
+    assert_eq!(place.redial(&["dead", "drop", "two", "--all"]).status.code(), Some(0));
+    assert_eq!(place.redial(&["resume", "two"]).status.code(), Some(1));
+}
