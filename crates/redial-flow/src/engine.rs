@@ -321,7 +321,11 @@ impl Engine {
         let journal = journal.transpose()?;
         let machine = Machine::new(prepared.flow.clone(), name, seed);
         let mut engine = Self::new(prepared, machine, journal, name, seed, Time::ZERO, options)?;
-        engine.batch.push(engine.start_record(Event::RunStart, seed, Time::ZERO));
+        let mut record = engine.start_record(Event::RunStart, seed, Time::ZERO);
+        if let (Some(start), Some(journal)) = (&mut record.start, &engine.journal) {
+            start.flow_crc = Some(crc32fast::hash(&journal.held.flow()?));
+        }
+        engine.batch.push(record);
         // What items are known by depends on the seed, so none is frozen before it is written down.
         engine.flush(&mut ())?;
         Ok(engine)

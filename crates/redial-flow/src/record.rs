@@ -306,4 +306,7 @@ pub struct Start {
     pub argv: Vec<String>,
     /// Where.
     pub cwd: String,
+    /// The CRC-32 of `flow.json`, of `run.start`: what is run is what was pinned then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_crc: Option<u32>,
 }

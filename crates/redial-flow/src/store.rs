@@ -51,7 +51,7 @@ use serde::de::DeserializeOwned;
 pub use crate::append::AppendFile;
 use crate::journal::{End, ReadError, Reading, Sync, Writer};
 pub use crate::name::{InvalidName, RunName};
-use crate::record::Place;
+use crate::record::{Place, Record};
 use crate::system;
 
 const FLOW: &str = "flow.json";
@@ -309,9 +309,18 @@ impl Run {
         &self.path
     }
 
-    /// What is run, as it was pinned when the run was made.
+    /// What is run, as it was pinned when the run was made. It is compared with the checksum that the journal begins with; a run of
+    /// which nothing was written down yet, or that was begun without one, is taken as it is.
     pub fn flow(&self) -> Result<Vec<u8>, StoreError> {
-        self.whole(FLOW)
+        let flow = self.whole(FLOW)?;
+        let first = self.read_journal::<Record>().ok().and_then(|mut records| records.next());
+        let start = first.and_then(|entry| entry.ok()?.record.start);
+        match start.and_then(|start| start.flow_crc) {
+            Some(crc) if crc != crc32fast::hash(&flow) => {
+                Err(StoreError::OtherFlow { path: self.path.join(FLOW) })
+            }
+            _ => Ok(flow),
+        }
     }
 
     /// The file of its items.
@@ -571,6 +580,11 @@ pub enum StoreError {
         /// What is wrong with it.
         flaw: String,
     },
+    /// What it pinned is not what it was begun with.
+    OtherFlow {
+        /// Where.
+        path: PathBuf,
+    },
     /// The system says no.
     Io {
         /// What was tried.
@@ -603,6 +617,13 @@ impl fmt::Display for StoreError {
             }
             Self::Damaged { path, flaw } => {
                 write!(f, "{} is no run: {flaw}; it can be removed", path.display())
+            }
+            Self::OtherFlow { path } => {
+                write!(f, "{} is not what the run was begun with: ", path.display())?;
+                f.write_str(
+                    "its checksum in the journal is another, so it was changed or damaged; bring it back, or remove \
+                     the run",
+                )
             }
             Self::Io { action, path, error } => {
                 write!(f, "cannot {action} {}: {error}", path.display())

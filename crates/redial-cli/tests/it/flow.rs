@@ -6,6 +6,8 @@ mod branch;
 mod browser;
 #[cfg(unix)]
 mod check;
+#[cfg(target_os = "linux")]
+mod damage;
 mod dead;
 mod journal;
 #[cfg(unix)]
@@ -143,6 +145,7 @@ fn run_start(seconds: f64, event: Event) -> Record {
         seed: 42,
         argv: vec!["redial".into(), "flow".into(), "run".into(), "thumbnails.yaml".into()],
         cwd: "/w".into(),
+        flow_crc: None,
     };
     Record { start: Some(Box::new(start)), ..record(seconds, event, "", None) }
 }

@@ -17,6 +17,7 @@ pub(super) fn start(seed: u64, argv: Vec<String>) -> Start {
         seed,
         argv,
         cwd: cwd.to_string_lossy().into_owned(),
+        flow_crc: None,
     }
 }
 

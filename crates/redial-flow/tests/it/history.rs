@@ -105,6 +105,7 @@ fn run_start() -> Record {
         seed: 1,
         argv: vec!["redial".into()],
         cwd: "/w".into(),
+        flow_crc: None,
     };
     Record { start: Some(Box::new(start)), ..record(0.0, Event::RunStart, "", None) }
 }

@@ -157,6 +157,7 @@ impl<'w> World<'w> {
             seed: SEED,
             argv: Vec::new(),
             cwd: String::new(),
+            flow_crc: None,
         };
         let resumed =
             Record { start: Some(Box::new(start)), ..Record::new("run", now, Event::RunResume) };

@@ -1,0 +1,71 @@
+//! Runs whose files are damaged: it is said what to do, and nothing is believed that was not written.
+
+use std::fs;
+use std::process::Output;
+
+use super::Place;
+use crate::program::stderr;
+
+const FLOW: &str = "
+flow: files
+steps:
+  first: {run: ['true']}
+  each:
+    each: {lines: items}
+    steps: [{run: [test, '${item}', '=', a]}]
+";
+
+/// A run with a dead letter, `b`.
+fn place() -> Place {
+    let place = Place::new();
+    fs::write(place.path().join("items"), "a\nb\n").unwrap();
+    place.runs(FLOW, &["--run", "files"], 1);
+    place
+}
+
+/// Flips a bit of what stands in the middle of a file.
+fn flip(place: &Place, run: &str, file: &str, part: &str) {
+    let path = place.path().join(format!(".redial/runs/{run}/{file}"));
+    let mut bytes = fs::read(&path).unwrap();
+    let at = bytes.windows(part.len()).position(|window| window == part.as_bytes()).unwrap();
+    bytes[at] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+#[track_caller]
+fn refused(output: &Output, words: &[&str]) {
+    assert_eq!(output.status.code(), Some(125), "{}", stderr(output));
+    for words in words {
+        assert!(stderr(output).contains(words), "{words}: {}", stderr(output));
+    }
+}
+
+#[test]
+fn a_bit_that_flipped_in_the_pinned_flow_is_not_believed() {
+    let place = place();
+    // It is JSON still, and a flow: `test` has become `uest`.
+    flip(&place, "files", "flow.json", "test");
+    let words =
+        ["flow.json is not what the run was begun with", "bring it back, or remove the run"];
+    for verb in [
+        &["resume", "files"][..],
+        &["dead", "retry", "files"],
+        &["dead", "list", "files"],
+        &["status", "files"],
+        &["report", "files"],
+        &["run", "flow.yaml", "--run", "files"],
+    ] {
+        refused(&place.redial(verb), &words);
+    }
+    let output = place.redial(&["status"]);
+    assert!(stderr(&output).contains("note: files is left out: "), "{}", stderr(&output));
+    assert_eq!(place.redial(&["remove", "files"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_run_that_was_begun_without_a_checksum_is_taken_as_it_is() {
+    let place = Place::new();
+    place.run("old", &super::whole());
+    flip(&place, "old", "flow.json", "thumbnails");
+    assert!(place.works(&["status", "old"]).contains("a run of uhumbnails"));
+}
