@@ -142,6 +142,8 @@ pub(crate) struct EngineFlags {
     pub(crate) jobs: Option<String>,
     #[command(flatten)]
     pub(crate) store: StoreFlag,
+    #[command(flatten)]
+    pub(crate) damage: DamageFlag,
     /// What a power cut may take of what was written down; a KILL of redial takes nothing
     #[arg(long, value_name = "WHEN", default_value = "always")]
     pub(crate) sync: super::SyncWhen,
@@ -170,9 +172,6 @@ pub(crate) struct FlowResume {
     /// Run [default: the latest]
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
-    /// Go on although records are missing or damaged: what they said may be done again
-    #[arg(long)]
-    pub(crate) accept_damage: bool,
     #[command(flatten)]
     pub(crate) engine: EngineFlags,
 }
@@ -186,6 +185,8 @@ pub(crate) struct FlowCancel {
     pub(crate) run: Option<String>,
     #[command(flatten)]
     pub(crate) store: StoreFlag,
+    #[command(flatten)]
+    pub(crate) damage: DamageFlag,
 }
 
 /// `redial flow dead retry`
@@ -231,6 +232,17 @@ pub(crate) struct DeadDrop {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) store: StoreFlag,
+    #[command(flatten)]
+    pub(crate) damage: DamageFlag,
+}
+
+/// What whoever goes on with a run may be told.
+#[cfg(unix)]
+#[derive(Args, Debug)]
+pub(crate) struct DamageFlag {
+    /// Go on although records of the journal are missing or damaged: what they said may be done again
+    #[arg(long = "accept-damage", help_heading = "Run")]
+    pub(crate) is_accepted: bool,
 }
 
 /// Where the runs are.

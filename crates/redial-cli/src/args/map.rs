@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 
-use super::flow::StoreFlag;
+use super::flow::{DamageFlag, StoreFlag};
 use super::{PolicyFlags, Progress, RuleFlags};
 
 /// `redial map`: the flags of a policy, but `-j` is jobs.
@@ -180,6 +180,8 @@ impl Default for EndingFlags {
 pub(crate) struct KeepingFlags {
     #[command(flatten)]
     pub(crate) store: StoreFlag,
+    #[command(flatten)]
+    pub(crate) damage: DamageFlag,
     /// What a power cut may take of what was written down; a KILL of redial takes nothing
     #[arg(long, value_name = "WHEN", default_value = "always", help_heading = "Run")]
     pub(crate) sync: SyncWhen,

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use redial_core::{BreakerState, Time};
-use redial_flow::engine::{Engine, Finished, Observer, View, Written};
+use redial_flow::engine::{Engine, EngineError, Finished, Observer, View, Written};
 use redial_flow::flow::{Place, StepId};
+use redial_flow::journal::ReadError;
 use redial_flow::machine::TaskId;
 use redial_flow::record::{Event, Outcome, Record};
 use redial_flow::store::StoreError;
@@ -83,6 +84,20 @@ pub(crate) fn store_failure(error: &StoreError) -> Failure {
             crate::output::print_error(&error.to_string());
             Failure::Reported(exit_code::HELD)
         }
+        error => Failure::Message(error.to_string()),
+    }
+}
+
+/// An error of the engine, with what to do about a journal that is damaged.
+pub(crate) fn engine_failure(error: EngineError) -> Failure {
+    const REMEDY: &str =
+        "with --accept-damage the run goes on without it, and may do again what it said was done";
+    match error {
+        EngineError::Journal(ReadError::Damage(damage)) => {
+            Failure::Message(format!("{damage}; {REMEDY}"))
+        }
+        EngineError::Impossible(_) => Failure::Message(format!("{error}; {REMEDY}")),
+        EngineError::Store(error) => store_failure(&error),
         error => Failure::Message(error.to_string()),
     }
 }

@@ -78,7 +78,7 @@ fn engine(
     // All that can be wrong is told before a run is made.
     let prepared =
         Prepared::new(definition).map_err(|error| Failure::Message(error.to_string()))?;
-    let failed = |error: redial_flow::engine::EngineError| Failure::Message(error.to_string());
+    let failed = crate::verb::conduct::engine_failure;
     let Some(name) = &arguments.run else {
         // Who deduplicates by REDIAL_KEY must not take another run's items for these.
         return Engine::begin(prepared, &new_run_id(), seed, None, options).map_err(failed);
@@ -106,7 +106,8 @@ fn engine(
                 return Engine::begin(prepared, name.as_str(), seed, Some(held), options)
                     .map_err(failed);
             }
-            let mut engine = Engine::resume(held, false, options).map_err(failed)?;
+            let is_accepted = arguments.keeping.damage.is_accepted;
+            let mut engine = Engine::resume(held, is_accepted, options).map_err(failed)?;
             let counts = engine.machine().counts(0);
             teller.goes_on(counts.known, counts.dead, counts.succeeded);
             engine.read_sources_again().map_err(failed)?;

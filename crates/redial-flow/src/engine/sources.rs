@@ -17,7 +17,7 @@ use super::{EngineError, ITEM_BYTES_MAX};
 use crate::definition::OutputKind;
 use crate::flow::{Place, StepId};
 use crate::items::{BadItem, Format, Item, Items, Keys, Place as ItemPlace};
-use crate::journal::{Reading, Sync, Writer};
+use crate::journal::{ReadError, Reading, Sync, Writer};
 use crate::machine::{ItemState, Machine, Supply, TaskId};
 use crate::prepared::{Prepared, ReadyAction, ReadyEach, ReadyOrigin};
 use crate::store::Held;
@@ -155,7 +155,14 @@ impl Sources {
             let path = held.items_path();
             let mut reading = Reading::<Head>::open(&path).map_err(EngineError::Journal)?;
             for head in reading.by_ref() {
-                let head = head.map_err(EngineError::Journal)?.record;
+                let head = head.map_err(|error| match error {
+                    // What an item is stands nowhere else, so there is no going on without it.
+                    ReadError::Damage(damage) => EngineError::System(format!(
+                        "{damage}; bring the file back, or remove the run"
+                    )),
+                    error => EngineError::Journal(error),
+                });
+                let head = head?.record;
                 let map = maps.values_mut().find(|map| map.name == head.step);
                 let Some(map) = map else { continue };
                 match u64::from_str_radix(&head.fingerprint, 16) {

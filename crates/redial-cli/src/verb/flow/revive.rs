@@ -9,10 +9,10 @@ use redial_flow::store::Store;
 
 use super::dead::{chosen_tasks, run_and_keys};
 use super::history;
-use super::run::{engine_options, failure, finish, teller};
+use super::run::{engine_options, finish, teller};
 use crate::args::{DeadDrop, DeadRetry};
 use crate::output::{Failure, count, print_note};
-use crate::verb::conduct::store_failure;
+use crate::verb::conduct::{engine_failure as failure, store_failure};
 use crate::verb::map::{options, rate};
 
 pub(crate) fn retry(arguments: &DeadRetry) -> Result<u8, Failure> {
@@ -43,7 +43,9 @@ pub(crate) fn retry(arguments: &DeadRetry) -> Result<u8, Failure> {
         held.flow().ok().and_then(|pinned| serde_json::from_slice(&pinned).ok());
     let options = engine_options(&arguments.engine, pinned.and_then(|pinned| pinned.slots))?;
     let mut teller = teller(&arguments.engine)?;
-    let mut engine = Engine::resume_with(held, false, options, &change).map_err(failure)?;
+    let mut engine =
+        Engine::resume_with(held, arguments.engine.damage.is_accepted, options, &change)
+            .map_err(failure)?;
     let ids = ids(&engine, &tasks);
     let again = again(&engine, &ids);
     if let Some(step) = again.iter().find(|(_, is_idempotent)| !is_idempotent)
@@ -75,7 +77,8 @@ pub(crate) fn drop(arguments: &DeadDrop) -> Result<u8, Failure> {
     let held = run.hold().map_err(|error| store_failure(&error))?;
     let tasks = chosen_tasks(&run, &history(&run)?, keys, condition)?;
     let options = options(std::num::NonZeroU32::MIN, &Default::default(), Sync::Always)?;
-    let mut engine = Engine::resume(held, false, options).map_err(failure)?;
+    let is_accepted = arguments.damage.is_accepted;
+    let mut engine = Engine::resume(held, is_accepted, options).map_err(failure)?;
     let ids = ids(&engine, &tasks);
     for id in &ids {
         engine.drop_dead(*id).map_err(failure)?;

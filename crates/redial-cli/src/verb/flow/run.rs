@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant, SystemTime};
 
 use redial_flow::definition::Definition;
-use redial_flow::engine::{Engine, EngineError};
+use redial_flow::engine::Engine;
 use redial_flow::journal::Sync;
 use redial_flow::prepared::Prepared;
 use redial_flow::store::{Held, RunName, Store, StoreError};
@@ -13,7 +13,9 @@ use super::{open, parsed};
 use crate::args::{EngineFlags, FlowCancel, FlowResume, FlowRun, SyncWhen};
 use crate::flows;
 use crate::output::{Failure, print_note, write_file};
-use crate::verb::conduct::{Outputs, Teller, Telling, Words, conduct, store_failure};
+use crate::verb::conduct::{
+    Outputs, Teller, Telling, Words, conduct, engine_failure as failure, store_failure,
+};
 use crate::verb::map::{jobs, options};
 use crate::verb::run::random_word;
 use crate::view::flow::page;
@@ -48,7 +50,7 @@ pub(crate) fn run(arguments: &FlowRun) -> Result<u8, Failure> {
             let run = store.open(&name).map_err(|error| store_failure(&error))?;
             let held = run.hold().map_err(|error| store_failure(&error))?;
             refuse_changed(&held, &definition)?;
-            resumed(held, false, options, &mut teller)?
+            resumed(held, arguments.engine.damage.is_accepted, options, &mut teller)?
         }
         Err(error) => return Err(store_failure(&error)),
     };
@@ -64,7 +66,7 @@ pub(crate) fn resume(arguments: &FlowResume) -> Result<u8, Failure> {
         held.flow().ok().and_then(|pinned| serde_json::from_slice(&pinned).ok());
     let options = engine_options(&arguments.engine, pinned.and_then(|pinned| pinned.slots))?;
     let mut teller = teller(&arguments.engine)?;
-    let engine = resumed(held, arguments.accept_damage, options, &mut teller)?;
+    let engine = resumed(held, arguments.engine.damage.is_accepted, options, &mut teller)?;
     finish(engine, teller, &arguments.engine, &store, &name)
 }
 
@@ -97,7 +99,8 @@ pub(crate) fn cancel(arguments: &FlowCancel) -> Result<u8, Failure> {
             Err(error) => return Err(store_failure(&error)),
         }
     };
-    let mut engine = Engine::resume(held, false, options).map_err(failure)?;
+    let is_accepted = arguments.damage.is_accepted;
+    let mut engine = Engine::resume(held, is_accepted, options).map_err(failure)?;
     engine.cancel().map_err(failure)?;
     print_note(&format!("redial: {} is cancelled\n", run.name()));
     Ok(0)
@@ -177,18 +180,6 @@ fn resumed(
         ));
     }
     Ok(engine)
-}
-
-pub(crate) fn failure(error: EngineError) -> Failure {
-    match error {
-        EngineError::Journal(redial_flow::journal::ReadError::Damage(damage)) => {
-            Failure::Message(format!(
-                "{damage}; redial flow resume --accept-damage goes on without it, and may do again what it said was done"
-            ))
-        }
-        EngineError::Store(error) => store_failure(&error),
-        error => Failure::Message(error.to_string()),
-    }
 }
 
 /// A run goes on only with the flow that it was begun with.

@@ -138,6 +138,13 @@ pub(crate) fn flaws(history: &History) -> Vec<String> {
     if more > 0 {
         flaws.push(format!("the journal has {} more", many(more, "hole")));
     }
+    if history.is_damaged() {
+        flaws.push(format!(
+            "what is missing is not shown here; redial flow resume {} --accept-damage goes on without it, and may do again \
+             what it said was done",
+            history.run
+        ));
+    }
     if let Some(tail) = history.tail {
         flaws.push(match history.state {
             State::Running(_) | State::Held(_) => {

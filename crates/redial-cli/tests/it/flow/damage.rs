@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Output;
 
 use super::Place;
-use crate::program::stderr;
+use crate::program::{self, stderr, with_input};
 
 const FLOW: &str = "
 flow: files
@@ -37,6 +37,79 @@ fn refused(output: &Output, words: &[&str]) {
     assert_eq!(output.status.code(), Some(125), "{}", stderr(output));
     for words in words {
         assert!(stderr(output).contains(words), "{words}: {}", stderr(output));
+    }
+}
+
+#[test]
+fn a_damaged_journal_is_refused_by_all_that_go_on_with_it_unless_damage_is_accepted() {
+    let place = place();
+    flip(&place, "files", "journal.ndjson", "attempt.end");
+    let remedy = ["is damaged at line ", "with --accept-damage the run goes on without it"];
+    for verb in [
+        &["resume", "files"][..],
+        &["run", "flow.yaml", "--run", "files"],
+        &["dead", "retry", "files"],
+        &["dead", "drop", "files", "--all"],
+        &["cancel", "files"],
+    ] {
+        refused(&place.redial(verb), &remedy);
+    }
+    for verb in [
+        &["resume", "files"][..],
+        &["run", "flow.yaml", "--run", "files"],
+        &["dead", "retry", "files"],
+        &["dead", "drop", "files", "--all"],
+        &["cancel", "files"],
+    ] {
+        let output = place.redial(&[verb, &["--accept-damage"]].concat());
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{verb:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn who_looks_at_a_damaged_journal_is_told_how_to_go_on() {
+    let place = place();
+    flip(&place, "files", "journal.ndjson", "attempt.end");
+    for verb in [
+        &["status", "files"][..],
+        &["status"],
+        &["report", "files"],
+        &["dead", "list", "files"],
+        &["dead", "show", "files"],
+    ] {
+        let output = place.redial(verb);
+        assert_eq!(output.status.code(), Some(0), "{verb:?}: {}", stderr(&output));
+        let said = stderr(&output);
+        assert!(said.contains("is damaged at line "), "{verb:?}: {said}");
+        let remedy = "redial flow resume files --accept-damage goes on without it";
+        assert!(said.contains(remedy), "{verb:?}: {said}");
+    }
+}
+
+#[test]
+fn redial_map_goes_on_with_a_damaged_journal_if_asked_to() {
+    let place = Place::new();
+    let map = |more: &[&str]| {
+        let words = [&["map", "-n", "1", "--run", "m"], more, &["--", "test", "b", "="]].concat();
+        with_input(&mut program::command(place.path(), &words), b"a\nb\n")
+    };
+    assert_eq!(map(&[]).status.code(), Some(1));
+    flip(&place, "m", "journal.ndjson", "attempt.end");
+    refused(&map(&[]), &["is damaged at line ", "with --accept-damage the run goes on without it"]);
+    let output = map(&["--accept-damage"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+}
+
+#[test]
+fn damaged_items_are_refused_and_no_flag_helps() {
+    let place = place();
+    flip(&place, "files", "items.ndjson", "value");
+    for flags in [&[][..], &["--accept-damage"]] {
+        let output = place.redial(&[&["dead", "retry", "files"], flags].concat());
+        refused(
+            &output,
+            &["items.ndjson is damaged at line 1", "bring the file back, or remove the run"],
+        );
     }
 }
 
