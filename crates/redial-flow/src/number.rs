@@ -36,7 +36,7 @@ pub(crate) fn text(json: &Json) -> String {
         let (before, from) = (&rest[..at], &rest[at + BEGIN.len()..]);
         let Some(end) = memmem::find(from.as_bytes(), END) else { break };
         whole += before;
-        match is_number(from[..end].as_bytes()) {
+        match is_number(&from.as_bytes()[..end]) {
             true => whole += &from[..end],
             false => whole += &rest[at..at + BEGIN.len() + end + END.len()],
         }
