@@ -516,7 +516,7 @@ impl Observer for Teller {
                     Some(Outcome::Skipped) => self.skipped += 1,
                     Some(Outcome::Recovered) => self.recovered += 1,
                     Some(Outcome::Succeeded) => {
-                        self.at_once += 1;
+                        self.at_first += 1;
                         if let (Some(arm), Level::Verbose) = (&record.arm, self.telling.level) {
                             let name = self.name_with(run, task, run.key(task));
                             self.line(&format!("{name}: takes {}", visible(arm)));
