@@ -20,11 +20,13 @@ const END: &[u8] = br#""}"#;
 
 /// Reads JSON, with each number as it is written.
 pub(crate) fn read(bytes: &[u8]) -> serde_json::Result<Json> {
-    match marked(bytes).map(|marked| serde_json::from_slice(&marked)) {
-        Some(Ok(json)) => Ok(json),
-        // What is wrong is told of the text as it is.
-        Some(Err(_)) | None => serde_json::from_slice(bytes),
-    }
+    // What is wrong is told of the text as it is.
+    read_long(bytes).map_or_else(|| serde_json::from_slice(bytes), Ok)
+}
+
+/// The same of JSON that has a number which 64 bits do not hold as it is written.
+pub(crate) fn read_long(bytes: &[u8]) -> Option<Json> {
+    serde_json::from_slice(&marked(bytes)?).ok()
 }
 
 /// Compact JSON, with each number as it was written.
@@ -56,9 +58,10 @@ pub(crate) fn of(json: &Json) -> Option<Cow<'_, str>> {
 
 /// The same of the fields of an object.
 pub(crate) fn of_fields(fields: &serde_json::Map<String, Json>) -> Option<&str> {
-    let Some(Json::String(text)) = fields.get(NAME).filter(|_| fields.len() == 1) else {
+    if fields.len() != 1 {
         return None;
-    };
+    }
+    let text = fields.get(NAME)?.as_str()?;
     is_number(text.as_bytes()).then_some(text)
 }
 

@@ -119,9 +119,10 @@ fn whole<R: Read>(
         Broken::source(Place::Line(error.line() as u64), message)
     })?;
     // The path compares numbers, and what it selects has them as they are written.
-    let written = number::read(&bytes).unwrap_or_else(|_| json.clone());
+    let written = number::read_long(&bytes);
     drop(bytes);
-    Ok(path.map_or_else(Vec::new, |path| path.select(&json, &written)))
+    let from = written.as_ref().unwrap_or(&json);
+    Ok(path.map_or_else(Vec::new, |path| path.select(&json, from)))
 }
 
 /// How long the value is as text.
