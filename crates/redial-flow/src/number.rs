@@ -162,11 +162,24 @@ fn is_number(bytes: &[u8]) -> bool {
 
 /// Whether serde_json writes the number as it was read.
 fn is_held(number: &[u8]) -> bool {
-    let is_short = number.len() < 19 && number != b"-0";
-    match number.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') && is_short {
-        true => true,
-        false => serde_json::from_slice::<serde_json::Number>(number)
-            .is_ok_and(|held| held.to_string().as_bytes() == number),
+    is_short(number)
+        || serde_json::from_slice::<serde_json::Number>(number)
+            .is_ok_and(|held| held.to_string().as_bytes() == number)
+}
+
+/// Of most numbers that is known without a look at the double: an integer of 18 digits has less than 64 bits, and a decimal of 15 digits
+/// without a zero at its end is the shortest that means its double. Below 0.1 it would be written with an exponent.
+fn is_short(number: &[u8]) -> bool {
+    let digits = number.strip_prefix(b"-").unwrap_or(number);
+    match memchr::memchr(b'.', digits) {
+        None => digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit) && number != b"-0",
+        Some(point) => {
+            let (whole, fraction) = (&digits[..point], &digits[point + 1..]);
+            digits.len() <= 16
+                && fraction.iter().all(u8::is_ascii_digit)
+                && fraction.last() != Some(&b'0')
+                && (whole != b"0" || fraction.first() != Some(&b'0'))
+        }
     }
 }
 
@@ -277,6 +290,28 @@ mod tests {
             ["0", "-7", "1.5", "999999999999999999", "18446744073709551615", "-9223372036854775808"]
         {
             assert!(read(number.as_bytes()).unwrap().is_number(), "{number}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_known_to_be_held_is_written_as_it_was_read() {
+        let mut digits = 1_u64;
+        for _ in 0..100_000 {
+            digits = digits
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let (whole, fraction) = (digits >> (20 + digits % 44), (digits >> 7) % 100_000);
+            for number in [
+                format!("{whole}"),
+                format!("-{whole}"),
+                format!("{whole}.{fraction}"),
+                format!("0.{fraction:05}"),
+            ] {
+                if is_short(number.as_bytes()) {
+                    let plain: Json = serde_json::from_str(&number).unwrap();
+                    assert_eq!(plain.to_string(), number);
+                }
+            }
         }
     }
 
