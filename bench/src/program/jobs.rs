@@ -278,6 +278,7 @@ fn finished(store: &std::path::Path) -> Result<(), &'static str> {
         boot_ns: 0,
         pid: 1,
         seed: 7,
+        flow_crc: None,
         argv: Vec::new(),
         cwd: String::new(),
     };
