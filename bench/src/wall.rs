@@ -21,29 +21,35 @@ pub(crate) fn nanoseconds(run: Loop) -> f64 {
     least.as_nanos() as f64 / times as f64
 }
 
-/// The time of `run` over that of `other`: the median of pairs that take turns, so that a busy moment
-/// hits both alike. A turn is so short that most are not interrupted, and each goes first as often.
+/// The time of a call of `run` over that of one of `other`: the median of pairs that take turns, so that a busy
+/// moment hits both alike. A turn is so short that most are not interrupted, and each goes first as often.
 pub(crate) fn over(run: Loop, other: Loop) -> f64 {
-    const PAIRS: usize = 401;
     const TURN_MIN: Duration = Duration::from_micros(200);
-    let mut times = 1;
-    while timed(other, times) < TURN_MIN {
-        times *= 2;
-    }
-    let mut ratios: Vec<f64> = (0..PAIRS)
+    // A call that waits for a timer of whole milliseconds needs no more turns to be told apart.
+    const SLOW: Duration = Duration::from_millis(1);
+    let calls = |run: Loop| {
+        let mut times = 1;
+        while timed(run, times) < TURN_MIN {
+            times *= 2;
+        }
+        times
+    };
+    let (ours, theirs) = (calls(run), calls(other));
+    let pairs = if timed(run, ours) < SLOW { 401 } else { 11 };
+    let one = |run: Loop, times: u64| timed(run, times).as_secs_f64() / times as f64;
+    let mut ratios: Vec<f64> = (0..pairs)
         .map(|pair| {
-            let (ours, theirs) = if pair % 2 == 0 {
-                let ours = timed(run, times);
-                (ours, timed(other, times))
+            if pair % 2 == 0 {
+                let time = one(run, ours);
+                time / one(other, theirs)
             } else {
-                let theirs = timed(other, times);
-                (timed(run, times), theirs)
-            };
-            ours.as_secs_f64() / theirs.as_secs_f64()
+                let time = one(other, theirs);
+                one(run, ours) / time
+            }
         })
         .collect();
     ratios.sort_by(f64::total_cmp);
-    ratios[PAIRS / 2]
+    ratios[pairs / 2]
 }
 
 fn timed(run: Loop, times: u64) -> Duration {
