@@ -630,8 +630,7 @@ impl Machine {
         let permits = std::mem::take(&mut task.permits);
         match outcome {
             Outcome::Succeeded => succeeded = true,
-            // What may have succeeded must not run again.
-            Outcome::Cancelled | Outcome::Lost if !is_idempotent => {
+            _ if !is_idempotent && outcome.may_have_succeeded() => {
                 task.phase = Phase::GivenUp(outcome, MAY_HAVE_SUCCEEDED.into());
                 self.unsettled.push_back(id);
             }
@@ -1154,7 +1153,7 @@ impl Machine {
     }
 }
 
-/// Why an attempt that was cut is a dead letter where it must not run twice.
+/// Why an attempt that [may have succeeded](Outcome::may_have_succeeded) is a dead letter where it must not run twice.
 pub const MAY_HAVE_SUCCEEDED: &str = "may-have-succeeded";
 
 fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {

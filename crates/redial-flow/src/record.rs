@@ -215,6 +215,15 @@ pub enum Outcome {
     Interrupted,
 }
 
+impl Outcome {
+    /// Whether an attempt that came out like this may have done its work all the same: it was cut, killed or lost, so nobody
+    /// knows how far it came. A command that gave an exit code said itself that it failed, and one that could not be
+    /// started did nothing.
+    pub fn may_have_succeeded(self) -> bool {
+        matches!(self, Self::Timeout | Self::Signalled | Self::Cancelled | Self::Lost)
+    }
+}
+
 /// What the rules say of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

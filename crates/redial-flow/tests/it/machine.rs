@@ -345,3 +345,30 @@ fn the_end_of_a_source_needs_no_place_in_the_rate() {
     let (_, records) = run(&mut world);
     assert!(records.last().unwrap().time() < Time::ZERO.after(Duration::from_secs(1)));
 }
+
+#[test]
+fn what_was_cut_or_killed_does_not_run_again_where_it_must_not_run_twice() {
+    let policy = policy!("attempts: 3, delay: 1ms");
+    for (outcome, attempts, reason) in [
+        (Outcome::Timeout, 1, "may-have-succeeded"),
+        (Outcome::Signalled, 1, "may-have-succeeded"),
+        (Outcome::Lost, 1, "may-have-succeeded"),
+        // The command itself said so, or was never there.
+        (Outcome::Failed, 3, "attempts-spent"),
+        (Outcome::SpawnError, 3, "attempts-spent"),
+    ] {
+        for on_failure in [OnFailure::Stop, OnFailure::Continue, OnFailure::Fallback] {
+            let pay = Step { is_idempotent: false, on_failure, ..step("pay", policy) };
+            let ends = |_, _| Ends::With(outcome);
+            let mut world = World::new(flow([pay]), &ends);
+            let (machine, records) = run(&mut world);
+            assert_eq!(starts(&records).len(), attempts, "{outcome:?}, {on_failure:?}");
+            let last = records.last().unwrap();
+            assert_eq!(last.reason.as_deref(), Some(reason), "{outcome:?}, {on_failure:?}");
+            // Neither a fallback nor the rest of the flow takes it for a failure.
+            if attempts == 1 {
+                assert_eq!(machine.end(0), Some(End::Dead), "{outcome:?}, {on_failure:?}");
+            }
+        }
+    }
+}

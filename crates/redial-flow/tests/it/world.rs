@@ -20,6 +20,8 @@ pub(crate) enum Ends {
     Badly,
     /// By a failure that no rule retries.
     ForGood,
+    /// With this outcome, which is worth another attempt.
+    With(Outcome),
     /// With a delay of its own, in milliseconds.
     Asking(u64),
     /// It is a branch, which takes this arm or none.
@@ -134,6 +136,7 @@ impl<'w> World<'w> {
             Ends::Well => (Outcome::Succeeded, None),
             Ends::Badly => (Outcome::Failed, Some(Verdict::Retry)),
             Ends::ForGood => (Outcome::Failed, Some(Verdict::Stop)),
+            Ends::With(outcome) => (outcome, Some(Verdict::Retry)),
             Ends::Asking(millis) => {
                 record.delay_ns = Some(millis * 1_000_000);
                 (Outcome::Failed, Some(Verdict::Retry))

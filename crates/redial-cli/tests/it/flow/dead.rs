@@ -144,3 +144,31 @@ fn a_step_of_its_own_is_dropped_and_stays_failed() {
     assert_eq!(place.redial(&["dead", "drop", "two", "--all"]).status.code(), Some(0));
     assert_eq!(place.redial(&["resume", "two"]).status.code(), Some(1));
 }
+
+/// The attempt says so itself, if it fails by an exit code.
+#[cfg(unix)]
+#[test]
+fn what_may_have_succeeded_is_not_run_again_where_it_must_not_run_twice() {
+    let flow = "
+flow: pay
+policies: {default: 'attempts: 3, delay: 1ms'}
+steps:
+  cut: {idempotent: false, run: [sleep, '1000'], timeout: 10ms, fallback: {value: none}}
+  killed: {idempotent: false, shell: 'kill -KILL $$', on_failure: continue}
+  failed: {idempotent: false, run: ['false']}
+";
+    let place = Place::new();
+    place.runs(flow, &["--run", "pay"], 1);
+    let letters = place.json(&["dead", "list", "pay", "--json"]);
+    let letters = letters["dead"].as_array().unwrap().iter();
+    let mut letters: Vec<_> = letters
+        .map(|one| (one["step"].clone(), one["attempts"].clone(), one["reason"].clone()))
+        .collect();
+    letters.sort_by_key(|(step, ..)| step.to_string());
+    let expected = [
+        ("cut", 1, "may-have-succeeded"),
+        ("failed", 3, "attempts-spent"),
+        ("killed", 1, "may-have-succeeded"),
+    ];
+    assert_eq!(letters, expected.map(|(step, count, why)| (step.into(), count.into(), why.into())));
+}

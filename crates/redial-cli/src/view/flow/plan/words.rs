@@ -338,8 +338,8 @@ pub(super) fn killed(planned: &Planned<'_>) -> Vec<String> {
     if !not_twice.is_empty() {
         let is = if not_twice.len() == 1 { "is" } else { "are" };
         sentences.push(format!(
-            "{} {is} idempotent: false: an attempt that was running when redial was killed may have succeeded, so it \
-             is a dead letter, and does not run again by itself.",
+            "{} {is} idempotent: false: an attempt that was running when redial was killed may have succeeded, and so \
+             may one that was cut by its timeout or died of a signal. It is a dead letter, and does not run again by itself.",
             names(not_twice)
         ));
     }
