@@ -5,6 +5,7 @@
 //! and what was acknowledged survives a KILL at any instant.
 
 mod clock;
+mod identity;
 mod launch;
 mod sources;
 mod values;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use redial_process::{Command, Control, Stdio};
 
-use super::{Engine, ReadyAction, Written};
+use super::{Engine, ReadyAction, Written, identity};
 use crate::argument_space::{ArgumentSpace, ValueError};
 use crate::definition::{Definition, Secret};
 use crate::machine::TaskId;
@@ -155,13 +155,8 @@ impl Engine {
         let attempts = attempts.map_or_else(|| "unlimited".to_owned(), |all| all.to_string());
         let attempt = self.machine.attempts(task) + 1;
         let generation = self.machine.generation(task);
-        let mut key = format!("{}/{}", self.run, step.name);
-        if let Some(item) = self.sources.key(&self.machine, task) {
-            key += &format!("/{item}");
-        }
-        if generation > 0 {
-            key += &format!("/{generation}");
-        }
+        let item = self.sources.key(&self.machine, task);
+        let key = identity::key(&self.run, &step.name, item, generation);
         let own = [
             ("REDIAL_ATTEMPT", attempt.to_string()),
             ("REDIAL_ATTEMPTS", attempts),

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::map::{command, journal, map, of_type, works};
+use crate::map::{command, ends_with, journal, map, of_type, works};
 use crate::program::{REDIAL, stderr, with_input};
 use crate::stage::Stage;
 
@@ -299,4 +299,19 @@ fn what_differs_in_a_late_digit_alone_is_another_item() {
     stage.at_home(&mut retry);
     let retried = retry.output().unwrap();
     assert!(stderr(&retried).contains("12345678901234567891235"), "{}", stderr(&retried));
+}
+
+#[test]
+fn a_dead_letter_that_is_retried_has_a_key_that_no_other_item_has() {
+    let stage = Stage::new();
+    let script = r#"echo "$REDIAL_KEY" >>keys; test -e go"#;
+    let job = ["-n", "1", "-j", "1", "--run", "kk", "--", "sh", "-c", script, "sh"];
+    ends_with(1, &stage, "1\n1/1\n", &job);
+    stage.write("go", "");
+    let mut retry = Command::new(REDIAL);
+    stage.at_home(retry.args(["flow", "dead", "retry", "kk", "1"]));
+    let output = retry.output().unwrap();
+    // The other one is dead still.
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(stage.text("keys"), "kk/job/1\nkk/job/1/1\nkk/job~1/1\n");
 }

@@ -1,0 +1,56 @@
+//! What tasks are called outside of redial.
+
+use std::fmt::Write as _;
+
+/// `REDIAL_KEY`: `RUN/STEP/ITEM`, and `RUN/STEP~2/ITEM` in generation 2; of a step by itself without the item.
+///
+/// No two tasks and generations have the same one. The name of a run has no slash, and in that of a step slashes and tildes
+/// are escaped, so everything after the second slash is the key of the item as it is, whatever it holds; and of one run no two
+/// items have the same.
+pub(super) fn key(run: &str, step: &str, item: Option<&str>, generation: u32) -> String {
+    let mut key = format!("{run}/");
+    for letter in step.chars() {
+        // As in a URL. The notations have no such names; who makes a definition in Rust may.
+        match letter {
+            '/' | '~' | '%' => write!(key, "%{:02X}", u32::from(letter)),
+            letter => write!(key, "{letter}"),
+        }
+        .unwrap_or_default();
+    }
+    if generation > 0 {
+        write!(key, "~{generation}").unwrap_or_default();
+    }
+    if let Some(item) = item {
+        key.push('/');
+        key += item;
+    }
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn an_ordinary_key_is_read_as_it_is_written() {
+        assert_eq!(key("night", "job", Some("a/b.png"), 0), "night/job/a/b.png");
+        assert_eq!(key("night", "job", Some("a/b.png"), 2), "night/job~2/a/b.png");
+        assert_eq!(key("night", "join", None, 0), "night/join");
+        assert_eq!(key("night", "join", None, 1), "night/join~1");
+    }
+
+    #[test]
+    fn no_two_tasks_and_generations_have_the_same_key() {
+        let names = ["a", "a/1", "a~1", "a~1/1", "a%", "a%7E1", "1", "1/1", "~1", "/", "1~1", "%"];
+        let mut all = BTreeMap::new();
+        for (step, generation) in names.iter().flat_map(|step| [0, 1, 11].map(|n| (*step, n))) {
+            for item in names.iter().map(|item| Some(*item)).chain([None]) {
+                let task = (step, generation, item);
+                let before = all.insert(key("r", step, item, generation), task);
+                assert_eq!(before, None, "{task:?}");
+            }
+        }
+    }
+}
