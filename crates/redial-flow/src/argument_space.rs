@@ -22,6 +22,13 @@ pub enum ValueError {
         /// What is there instead.
         reason: String,
     },
+    /// There is a value, and it cannot be read.
+    Unreadable {
+        /// As it is written.
+        reference: String,
+        /// Why not.
+        reason: String,
+    },
     /// A NUL ends an argument or a variable, so what follows it would be lost.
     HasNul {
         /// The references or the name of what holds it.
@@ -39,10 +46,11 @@ pub enum ValueError {
 }
 
 impl ValueError {
-    /// A word for events and rules: `value-missing`, `value-has-nul` or `value-too-large`.
+    /// A word for events and rules: `value-missing`, `value-unreadable`, `value-has-nul` or `value-too-large`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Missing { .. } => "value-missing",
+            Self::Unreadable { .. } => "value-unreadable",
             Self::HasNul { .. } => "value-has-nul",
             Self::TooLarge { .. } => "value-too-large",
         }
@@ -54,6 +62,9 @@ impl Display for ValueError {
         match self {
             Self::Missing { reference, reason, .. } => {
                 write!(f, "`{reference}` has no value: {reason}")
+            }
+            Self::Unreadable { reference, reason } => {
+                write!(f, "`{reference}` cannot be read: {reason}")
             }
             Self::HasNul { place } => {
                 write!(

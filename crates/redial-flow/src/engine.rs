@@ -1021,7 +1021,7 @@ impl Engine {
         }
         let launch = match self.launch(task) {
             Ok(launch) => launch,
-            Err(error) => return self.dead(task, launch::reason(&error), error.to_string()),
+            Err(error) => return self.dead(task, error.kind(), error.to_string()),
         };
         let mut record = self.machine.attempt_start(now, task);
         record.key = self.sources.key(&self.machine, task).map(Into::into);

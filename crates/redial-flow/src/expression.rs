@@ -171,6 +171,8 @@ pub enum Found<'a> {
     Space,
     /// Nothing.
     Missing,
+    /// A value that cannot be read, and why.
+    Unreadable(String),
 }
 
 impl<'a> From<&'a Value> for Found<'a> {

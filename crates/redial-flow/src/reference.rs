@@ -110,6 +110,8 @@ pub struct Missing {
     found: usize,
     there: Cow<'static, str>,
     names: Vec<String>,
+    /// Why it cannot be read although it is there.
+    unreadable: Option<String>,
 }
 
 impl Missing {
@@ -120,7 +122,13 @@ impl Missing {
         there: impl Into<Cow<'static, str>>,
         names: impl IntoIterator<Item = String>,
     ) -> Self {
-        Self { found, there: there.into(), names: names.into_iter().collect() }
+        let (there, names) = (there.into(), names.into_iter().collect());
+        Self { found, there, names, unreadable: None }
+    }
+
+    /// There is such a value, and it cannot be read, for this reason.
+    pub fn unreadable(reason: String) -> Self {
+        Self { unreadable: Some(reason), ..Self::new(0, "", []) }
     }
 
     /// Nothing is called like the root.
@@ -145,6 +153,19 @@ impl Missing {
                 format!("`{holder}` is {there} and has no element {index}")
             }
             None => format!("`{holder}` is {there}"),
+        }
+    }
+
+    /// The same as an error of what refers to it.
+    pub(crate) fn error(self, reference: &Reference) -> ValueError {
+        let text = reference.to_string();
+        match self.unreadable {
+            Some(reason) => ValueError::Unreadable { reference: text, reason },
+            None => ValueError::Missing {
+                reference: text,
+                span: reference.span(),
+                reason: self.reason(reference),
+            },
         }
     }
 
@@ -212,11 +233,7 @@ pub(crate) fn look_up<'v>(
     values: &'v dyn Lookup,
     reference: &Reference,
 ) -> Result<Cow<'v, Value>, ValueError> {
-    values.value(reference).map_err(|missing| ValueError::Missing {
-        reference: reference.to_string(),
-        span: reference.span(),
-        reason: missing.reason(reference),
-    })
+    values.value(reference).map_err(|missing| missing.error(reference))
 }
 
 /// A name of letters, digits, `_`, `-` and whatever is not ASCII, and where it ends.

@@ -36,10 +36,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod output;
+
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -48,6 +50,7 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use self::output::OutputReader;
 pub use crate::append::AppendFile;
 use crate::journal::{End, ReadError, Reading, Sync, Writer};
 pub use crate::name::{InvalidName, RunName};
@@ -338,42 +341,6 @@ impl Run {
         Reading::open(self.journal_path())
     }
 
-    /// What a command wrote, as it was written: anything else is an error.
-    pub fn output(&self, place: &Place) -> Result<Vec<u8>, StoreError> {
-        let path = segment_path(&self.path, place.segment);
-        let read = || {
-            let mut file = system::open(&path, OpenOptions::new().read(true))?;
-            let length = file.metadata()?.len();
-            let Place { offset, length: wanted, .. } = *place;
-            if offset.checked_add(wanted).is_none_or(|end| end > length) {
-                let reason = format!("it has {length} bytes, too few for {place}");
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, reason));
-            }
-            file.seek(SeekFrom::Start(offset))?;
-            let mut bytes = Vec::new();
-            file.take(wanted).read_to_end(&mut bytes)?;
-            match bytes.len() as u64 == wanted && crc32fast::hash(&bytes) == place.crc {
-                true => Ok(bytes),
-                false => {
-                    let reason = format!("{place} is not what was written there");
-                    Err(io::Error::new(io::ErrorKind::InvalidData, reason))
-                }
-            }
-        };
-        read().map_err(at("read", &path))
-    }
-
-    /// Reads what a command wrote as a stream. Its checksum is not looked at.
-    pub fn output_reader(&self, place: &Place) -> Result<impl Read + Send + use<>, StoreError> {
-        let path = segment_path(&self.path, place.segment);
-        let open = || {
-            let mut file = system::open(&path, OpenOptions::new().read(true))?;
-            file.seek(SeekFrom::Start(place.offset))?;
-            Ok(file.take(place.length))
-        };
-        open().map_err(at("read", &path))
-    }
-
     /// Whether a process holds the run now, and which, as far as that is known.
     pub fn holder(&self) -> Result<Option<Holder>, StoreError> {
         let lock = self.path.join(LOCK);
@@ -585,6 +552,13 @@ pub enum StoreError {
         /// Where.
         path: PathBuf,
     },
+    /// What a command wrote is not what is there.
+    DamagedOutput {
+        /// The segment.
+        path: PathBuf,
+        /// What is wrong with it.
+        flaw: String,
+    },
     /// The system says no.
     Io {
         /// What was tried.
@@ -623,6 +597,13 @@ impl fmt::Display for StoreError {
                 f.write_str(
                     "its checksum in the journal is another, so it was changed or damaged; bring it back, or remove \
                      the run",
+                )
+            }
+            Self::DamagedOutput { path, flaw } => {
+                write!(
+                    f,
+                    "{} is damaged: {flaw}; bring the file back, or remove the run",
+                    path.display()
                 )
             }
             Self::Io { action, path, error } => {

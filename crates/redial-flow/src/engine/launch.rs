@@ -140,8 +140,8 @@ impl Engine {
         if let Some(directory) = &directory {
             command = command.directory(directory);
         }
-        let stdin = ready.stdin.as_ref().map(|stdin| match values.large(stdin) {
-            Some(reader) => Ok(Input::Stream(reader)),
+        let stdin = ready.stdin.as_ref().map(|stdin| match values.stream(stdin)? {
+            Some((reader, _)) => Ok(Input::Stream(Box::new(reader))),
             None => stdin.render(&values).map(Input::Bytes),
         });
         let stdin = stdin.transpose()?;
@@ -171,15 +171,6 @@ impl Engine {
         if let Some(code) = self.last_exit.get(&task) {
             variables.push(("REDIAL_LAST_EXIT".into(), code.to_string().into()));
         }
-    }
-}
-
-/// The stable name of why a task has no attempt.
-pub(super) fn reason(error: &ValueError) -> &'static str {
-    match error {
-        ValueError::Missing { .. } => "value-missing",
-        ValueError::HasNul { .. } => "value-has-nul",
-        ValueError::TooLarge { .. } => "value-too-large",
     }
 }
 

@@ -334,8 +334,8 @@ impl Sources {
             }
             ReadyOrigin::Stdin => Ok(self.in_thread(each, Box::new(io::stdin()))),
             ReadyOrigin::Value(template) => {
-                if let Some((place, kind, held)) = values.stream(template) {
-                    let reader = held.output_reader(&place).map_err(|error| error.to_string())?;
+                let stream = values.stream(template).map_err(|error| error.to_string())?;
+                if let Some((reader, kind)) = stream {
                     let format = match kind {
                         OutputKind::Json => Format::Json(None),
                         _ => Format::Lines,

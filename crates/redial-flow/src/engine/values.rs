@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 
 use super::sources::Sources;
 use super::{Engine, Refusal, VALUE_MAX};
+use crate::argument_space::ValueError;
 use crate::definition::OutputKind;
 use crate::expression::{self, Expression, Found};
 use crate::flow::StepId;
@@ -16,7 +17,7 @@ use crate::machine::{End, Machine, TaskId};
 use crate::prepared::{Prepared, ReadyAction};
 use crate::record::{Event, Outcome, Place, Record};
 use crate::reference::{ITEM_NUMBER, Lookup, Missing, Reference, Segment};
-use crate::store::Held;
+use crate::store::{Held, OutputReader};
 use crate::{Template, Value, number};
 
 /// An output that others refer to.
@@ -117,10 +118,10 @@ impl Values<'_> {
         }
     }
 
-    /// The value of a name of a step, such as `output`.
-    fn of_step(&self, step: StepId, name: &str) -> Option<Cow<'_, Value>> {
+    /// The value of a name of a step, such as `output`; an error says why there is one that cannot be read.
+    fn of_step(&self, step: StepId, name: &str) -> Result<Option<Cow<'_, Value>>, String> {
         let task = self.seen(step);
-        let json = |json: Json| Some(Cow::Owned(Value::Json(json)));
+        let json = |json: Json| Ok(Some(Cow::Owned(Value::Json(json))));
         if matches!(self.prepared.step(step).action, ReadyAction::Each(_)) {
             let counts = self.machine.counts(step);
             return match name {
@@ -129,61 +130,82 @@ impl Values<'_> {
                 "failed" | "dead" => json(counts.dead.into()),
                 "dropped" => json(counts.dropped.into()),
                 "total" => json(counts.finished().into()),
-                "results" => json(self.results(step)),
-                _ => None,
+                "results" => json(self.results(step)?),
+                _ => Ok(None),
             };
         }
         match name {
             "failed" => json(self.has_failed(task).into()),
             "succeeded" => json((!self.has_failed(task)).into()),
             "skipped" => json((self.machine.end(step) == Some(End::Skipped)).into()),
-            "output" => {
-                let substitute = self.prepared.step(step).substitute;
-                let substitute = substitute.filter(|_| self.has_failed(task));
-                let task = substitute.map_or(task, |step| TaskId { step, ..task });
-                self.output(task)
-            }
-            _ => None,
+            "output" => self.output(self.speaker(task)).map(Some),
+            _ => Ok(None),
         }
     }
 
-    fn output(&self, task: TaskId) -> Option<Cow<'_, Value>> {
+    /// The task whose output is that of this one: the one that took its place, if it has failed.
+    fn speaker(&self, task: TaskId) -> TaskId {
+        let substitute = self.prepared.step(task.step).substitute;
+        let substitute = substitute.filter(|_| self.has_failed(task));
+        substitute.map_or(task, |step| TaskId { step, ..task })
+    }
+
+    fn output(&self, task: TaskId) -> Result<Cow<'_, Value>, String> {
         match self.outputs.get(&task) {
-            Some(Stored::Value(value)) => Some(Cow::Borrowed(value)),
-            Some(Stored::At(place)) if place.length <= VALUE_MAX => {
-                let bytes = self.held?.output(place).ok()?;
-                of_output(self.prepared.step(task.step).output, bytes).ok().map(Cow::Owned)
-            }
-            Some(Stored::At(_)) => None,
+            Some(Stored::Value(value)) => Ok(Cow::Borrowed(value)),
+            Some(Stored::At(place)) if place.length > VALUE_MAX => Err(format!(
+                "it has {} bytes, and more than {VALUE_MAX} are read by `stdin` and `each` alone, where the reference is \
+                 all of their text; to add something to it, let a command do that",
+                place.length
+            )),
+            Some(Stored::At(place)) => self.read(task.step, place).map(Cow::Owned),
             // Text without a byte is not kept; and what was passed over has null.
-            None if self.has_failed(task) => Some(Cow::Owned(Value::Json(Json::Null))),
-            None => Some(Cow::Owned(Value::Json(Json::String(String::new())))),
+            None if self.has_failed(task) => Ok(Cow::Owned(Value::Json(Json::Null))),
+            None => Ok(Cow::Owned(Value::Json(Json::String(String::new())))),
         }
     }
 
-    /// Where a large output lies, for who reads it as a stream.
-    pub(super) fn stream(&self, template: &Template) -> Option<(Place, OutputKind, &Held)> {
+    /// What lies in a segment, as the value that it was.
+    fn read(&self, step: StepId, place: &Place) -> Result<Value, String> {
+        let held = self.held.ok_or("nothing of the run was kept")?;
+        let bytes = held.output(place).map_err(|error| error.to_string())?;
+        of_output(self.prepared.step(step).output, bytes).map_err(|refusal| refusal.message)
+    }
+
+    /// An output that is too large to be a value, for who reads it as a stream, if that is what the template is: as it was
+    /// written, and text without the newlines at its end, as a value would be.
+    pub(super) fn stream(
+        &self,
+        template: &Template,
+    ) -> Result<Option<(OutputReader, OutputKind)>, ValueError> {
+        let Some((reference, task, place)) = self.large(template) else { return Ok(None) };
+        let Some(held) = self.held else { return Ok(None) };
+        let reader = held.output_reader(place);
+        let reader =
+            reader.map_err(|error| Missing::unreadable(error.to_string()).error(reference))?;
+        Ok(Some(match self.prepared.step(task.step).output {
+            OutputKind::Text => (reader.without_last_newlines(), OutputKind::Text),
+            kind => (reader, kind),
+        }))
+    }
+
+    /// The output that a template is, where that is too large to be a value: whose it is, and where it lies.
+    fn large<'t>(&self, template: &'t Template) -> Option<(&'t Reference, TaskId, &Place)> {
         let reference = template.reference()?;
         let names: Vec<&str> = reference.path().iter().map_while(field).collect();
         let (step, used) = self.step(reference.root(), names.first().copied())?;
         if names.get(used) != Some(&"output") || reference.path().len() != used + 1 {
             return None;
         }
-        match self.outputs.get(&self.seen(step)) {
-            Some(Stored::At(place)) => Some((*place, self.prepared.step(step).output, self.held?)),
+        let task = self.speaker(self.seen(step));
+        match self.outputs.get(&task) {
+            Some(Stored::At(place)) if place.length > VALUE_MAX => Some((reference, task, place)),
             _ => None,
         }
     }
 
-    /// Reads an output that is too large to be a value.
-    pub(super) fn large(&self, template: &Template) -> Option<Box<dyn std::io::Read + Send>> {
-        let (place, _, held) = self.stream(template)?;
-        let reader = held.output_reader(&place).ok().filter(|_| place.length > VALUE_MAX)?;
-        Some(Box::new(reader))
-    }
-
     /// The outputs of the items of a map, in their order.
-    fn results(&self, map: StepId) -> Json {
+    fn results(&self, map: StepId) -> Result<Json, String> {
         let steps = results_of(self.prepared, map);
         let known = u32::try_from(self.machine.counts(map).known).unwrap_or(u32::MAX);
         let results = (0..known).filter_map(|item| {
@@ -192,19 +214,16 @@ impl Values<'_> {
                 self.outputs.get(&id).map(|stored| (*step, stored))
             };
             let (step, stored) = steps.iter().rev().find_map(stored)?;
-            match stored {
-                Stored::Value(Value::Json(json)) => Some(json.clone()),
-                Stored::Value(Value::Bytes(bytes)) => Some(BASE64_STANDARD.encode(bytes).into()),
-                Stored::At(place) => {
-                    let bytes = self.held?.output(place).ok()?;
-                    match of_output(self.prepared.step(step).output, bytes).ok()? {
-                        Value::Json(json) => Some(json),
-                        Value::Bytes(bytes) => Some(BASE64_STANDARD.encode(bytes).into()),
-                    }
-                }
-            }
+            let value = match stored {
+                Stored::Value(value) => Ok(Cow::Borrowed(value)),
+                Stored::At(place) => self.read(step, place).map(Cow::Owned),
+            };
+            Some(value.map(|value| match value.into_owned() {
+                Value::Json(json) => json,
+                Value::Bytes(bytes) => BASE64_STANDARD.encode(bytes).into(),
+            }))
         });
-        Json::Array(results.collect())
+        results.collect::<Result<_, _>>().map(Json::Array)
     }
 
     fn names(&self) -> Vec<String> {
@@ -254,21 +273,10 @@ impl Lookup for Values<'_> {
                 let (step, used) = step.ok_or_else(|| Missing::root(self.names()))?;
                 let is_map = matches!(self.prepared.step(step).action, ReadyAction::Each(_));
                 let known = owned(if is_map { &OF_MAP } else { &OF_STEP });
-                let is_large = |name: &str| {
-                    let stored = self.outputs.get(&self.seen(step));
-                    name == "output"
-                        && matches!(stored, Some(Stored::At(place)) if place.length > VALUE_MAX)
-                };
-                let missing = || match names.get(used) {
-                    Some(name) if is_large(name) => Missing::new(
-                        used,
-                        "a step with more than 1 MiB of output, which `each` and `stdin` alone can read,",
-                        [],
-                    ),
-                    _ => Missing::new(used, "a step", known.clone()),
-                };
+                let missing = || Missing::new(used, "a step", known.clone());
                 let name = names.get(used).ok_or_else(missing)?;
-                let value = self.of_step(step, name).ok_or_else(missing)?;
+                let value = self.of_step(step, name).map_err(Missing::unreadable)?;
+                let value = value.ok_or_else(missing)?;
                 reference.follow(used + 1, value)
             }
         }
@@ -277,12 +285,13 @@ impl Lookup for Values<'_> {
 
 impl expression::Lookup for Values<'_> {
     fn find(&self, path: &[String]) -> Found<'_> {
-        let found = |value: Option<Cow<'_, Value>>| match value {
-            Some(value) => match value.into_owned() {
+        let found = |value: Result<Option<Cow<'_, Value>>, String>| match value {
+            Ok(Some(value)) => match value.into_owned() {
                 Value::Json(json) => Found::Value(Cow::Owned(json)),
                 Value::Bytes(_) => Found::Bytes,
             },
-            None => Found::Missing,
+            Ok(None) => Found::Missing,
+            Err(why) => Found::Unreadable(why),
         };
         let inputs = &self.prepared.definition.inputs;
         let names: Vec<&str> = path.iter().map(String::as_str).collect();

@@ -271,6 +271,9 @@ impl<'e> Evaluation<'e> {
                 Found::Value(Cow::Owned(json)) => Val::owned(json),
                 Found::Space => continue,
                 Found::Missing => return Ok(Err(self.unknown(path))),
+                Found::Unreadable(why) => {
+                    return bad(span, format!("`{}` cannot be read: {why}", path.join(".")));
+                }
                 Found::Bytes => {
                     let message = format!(
                         "`{}` is not UTF-8, and an expression is about text; hand it to a command",

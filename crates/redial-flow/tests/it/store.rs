@@ -1,7 +1,7 @@
 //! Runs and their directories, with real processes, kills and disks.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -322,21 +322,49 @@ fn an_output_is_read_as_it_was_written_or_not_at_all() {
     assert_eq!(serde_json::from_str::<Place>(&text).unwrap(), places[0]);
     for (place, output) in places.iter().zip(&outputs) {
         assert_eq!(&run.output(place).unwrap(), output);
+        let mut streamed = Vec::new();
+        run.output_reader(place).unwrap().read_to_end(&mut streamed).unwrap();
+        assert_eq!(&streamed, output);
     }
     let mut bytes = fs::read(&path).unwrap();
     bytes[1] ^= 1;
     fs::write(&path, bytes).unwrap();
     let error = run.output(&places[0]).unwrap_err().to_string();
-    assert!(
-        error.ends_with("7.seg: the 3 bytes from byte 0 is not what was written there"),
-        "{error}"
-    );
+    let damaged = "7.seg is damaged: the 3 bytes from byte 0 are not what was written there; bring the file \
+                   back, or remove the run";
+    assert!(error.ends_with(damaged), "{error}");
+    assert_eq!(run.output_reader(&places[0]).unwrap_err().to_string(), error);
     for (offset, length) in [(0, u64::MAX), (u64::MAX, 1), (u64::MAX, u64::MAX), (100_013, 0)] {
         let error = run.output(&Place { offset, length, ..places[0] }).unwrap_err().to_string();
         assert!(error.contains("it has 100012 bytes, too few for"), "{error}");
     }
     let error = run.output(&Place { segment: u32::MAX, ..places[0] }).unwrap_err().to_string();
-    assert!(error.contains("out/4294967295.seg: No such file"), "{error}");
+    assert!(error.contains("out/4294967295.seg is damaged: it is gone; bring the file"), "{error}");
+}
+
+#[test]
+fn a_stream_of_text_ends_before_the_newlines_at_its_end() {
+    let (_directory, store) = store();
+    let run = store.create(&name("a"), FLOW).unwrap();
+    let mut segment = run.hold().unwrap().segment(0).unwrap();
+    let long = "x".repeat(1 << 16);
+    for (text, newlines) in [
+        ("", 0),
+        ("a", 0),
+        ("a\n", 1),
+        ("\n\n\n", 3),
+        ("a\n\nb\n\n", 2),
+        // The newlines begin before, at and after the end of what is read at once.
+        (&format!("{}{}", &long[1..], "\n\n"), 2),
+        (&format!("{long}{}", "\n".repeat(1 << 17)), 1 << 17),
+        (&format!("{long}\nx"), 0),
+    ] {
+        let place = segment.append(text.as_bytes()).unwrap();
+        let mut read = String::new();
+        let reader = run.output_reader(&place).unwrap();
+        reader.without_last_newlines().read_to_string(&mut read).unwrap();
+        assert!(read == text[..text.len() - newlines], "{} bytes", text.len());
+    }
 }
 
 #[test]

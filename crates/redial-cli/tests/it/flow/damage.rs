@@ -142,3 +142,77 @@ fn a_run_that_was_begun_without_a_checksum_is_taken_as_it_is() {
     flip(&place, "old", "flow.json", "thumbnails");
     assert!(place.works(&["status", "old"]).contains("a run of uhumbnails"));
 }
+
+/// Three sizes of output and all who may read them, once `go` is there.
+const READERS: &str = r#"
+flow: readers
+steps:
+  large: {run: [seq, "300000"]}
+  middle: {run: [seq, "10000"]}
+  wait: {run: [test, -e, go]}
+  stream: {needs: wait, run: [cksum], stdin: "${large.output}"}
+  items:
+    needs: wait
+    each: ${large.output}
+    max_items: 2
+    steps: [{run: [echo, "${item}"]}]
+  value: {needs: wait, run: [echo, "${middle.output}"]}
+  stdin: {needs: wait, run: [cksum], stdin: "${middle.output}"}
+  lines:
+    needs: wait
+    each: ${middle.output}
+    max_items: 2
+    steps: [{run: [echo, "${item}"]}]
+  when: {needs: wait, when: 'middle.output.size() > 3', run: ['true']}
+  other: {needs: wait, run: ['true']}
+"#;
+
+#[test]
+fn an_output_that_is_not_what_was_written_is_told_and_never_believed() {
+    const LARGE: usize = 1_988_895;
+    let cut = |bytes: &mut Vec<u8>, length: usize| bytes.truncate(length);
+    let flip = |bytes: &mut Vec<u8>, at: usize| bytes[at] ^= 1;
+    let (all, of_large, of_middle) = (
+        &["stream", "items", "value", "stdin", "lines", "when"][..],
+        &["stream", "items"][..],
+        &["value", "stdin", "lines", "when"][..],
+    );
+    type Harm<'h> = (&'h dyn Fn(&mut Vec<u8>, usize), usize, &'h [&'h str]);
+    let harms: [Harm<'_>; 6] = [
+        (&flip, 0, of_large),
+        // A newline becomes another letter, or another letter a newline.
+        (&flip, 1, of_large),
+        (&flip, LARGE - 1, of_large),
+        (&flip, LARGE + 7, of_middle),
+        (&cut, LARGE + 100, of_middle),
+        (&cut, 1_500_000, all),
+    ];
+    for (harm, at, dead) in harms {
+        let place = Place::new();
+        place.runs(READERS, &["--run", "s", "-j", "1"], 1);
+        let path = place.path().join(".redial/runs/s/out/0.seg");
+        let mut bytes = fs::read(&path).unwrap();
+        let whole = bytes.clone();
+        harm(&mut bytes, at);
+        fs::write(&path, &bytes).unwrap();
+        fs::write(place.path().join("go"), "").unwrap();
+        let output = place.redial(&["dead", "retry", "s"]);
+        assert_eq!(output.status.code(), Some(1), "{at}: {}", stderr(&output));
+        let letters = place.json(&["dead", "list", "s", "--json"]);
+        let letters = letters["dead"].as_array().unwrap().clone();
+        let mut names: Vec<&str> =
+            letters.iter().map(|one| one["step"].as_str().unwrap()).collect();
+        names.sort_by_key(|name| all.iter().position(|step| step == name));
+        assert_eq!(names, dead, "{at}");
+        for letter in &letters {
+            let message = letter["message"].as_str().unwrap();
+            for words in ["out/0.seg is damaged: ", "bring the file back, or remove the run"] {
+                assert!(message.contains(words), "{at}: {message}");
+            }
+        }
+        // Once the file is back, what is dead is tried again.
+        fs::write(&path, &whole).unwrap();
+        let output = place.redial(&["dead", "retry", "s"]);
+        assert_eq!(output.status.code(), Some(0), "{at}: {}", stderr(&output));
+    }
+}

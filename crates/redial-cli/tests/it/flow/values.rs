@@ -38,3 +38,46 @@ outputs:
         std::fs::read_to_string(place.path().join(".redial/runs/prices/items.ndjson")).unwrap();
     assert!(items.contains("12345678901234567890123"), "{items}");
 }
+
+#[test]
+fn a_large_output_is_on_standard_input_what_a_small_one_is() {
+    for count in ["3", "300000"] {
+        let place = Place::new();
+        let flow = format!(
+            r#"
+flow: sizes
+steps:
+  list: {{shell: 'seq {count}; echo; echo'}}
+  last: {{run: [sh, -c, 'tail -c 2 | od -An -c'], stdin: "${{list.output}}"}}
+outputs:
+  last: ${{last.output}}
+"#
+        );
+        let (printed, _) = place.runs(&flow, &[], 0);
+        let last = count.as_bytes()[count.len() - 1] as char;
+        assert_eq!(printed.split_whitespace().last(), Some(last.to_string().as_str()));
+    }
+}
+
+#[test]
+fn what_can_be_done_about_a_large_output_is_said_where_it_cannot_be_a_value() {
+    let place = Place::new();
+    let flow = r#"
+flow: sizes
+steps:
+  list: {run: [seq, "300000"]}
+  more: {run: [wc], stdin: "${list.output}\n"}
+  word: {run: [echo, "${list.output}"]}
+  when: {when: 'list.output == "1"', run: ['true']}
+"#;
+    place.runs(flow, &["--run", "s"], 1);
+    let letters = place.json(&["dead", "list", "s", "--json"]);
+    let letters = letters["dead"].as_array().unwrap();
+    assert_eq!(letters.len(), 3);
+    for letter in letters {
+        let message = letter["message"].as_str().unwrap();
+        let remedy = "`list.output` cannot be read: it has 1988895 bytes, and more than 1048576 are read by `stdin` \
+                      and `each` alone, where the reference is all of their text";
+        assert!(message.contains(remedy), "{message}");
+    }
+}
