@@ -31,6 +31,7 @@ use self::launch::Launch;
 use self::sources::{Admitted, Sources};
 pub use self::values::Stored;
 pub use self::written::Written;
+use crate::accepted::Acceptance;
 use crate::argument_space::ArgumentSpace;
 use crate::flow::{Place, StepId};
 use crate::journal::{self, Sync, Writer};
@@ -363,17 +364,20 @@ impl Engine {
         let mut outputs = HashMap::new();
         let mut start: Option<Box<Start>> = None;
         let mut at_start = Time::ZERO;
+        let mut acceptance = Acceptance::new(accept_damage);
         let mut reading = held.read_journal::<Record>().map_err(EngineError::Journal)?;
         for entry in reading.by_ref() {
-            let record = match entry {
-                Ok(entry) => entry.record,
-                Err(ReadError::Damage(_)) if accept_damage => continue,
+            let (offset, record) = match entry {
+                Ok(entry) => (entry.offset, entry.record),
+                Err(ReadError::Damage(damage)) if acceptance.covers(&held, damage.offset) => {
+                    continue;
+                }
                 Err(error) => return Err(EngineError::Journal(error)),
             };
             match machine.apply(&record) {
                 Ok(()) => {}
                 // What the damage took may be what this record refers to.
-                Err(_) if accept_damage => continue,
+                Err(_) if acceptance.covers(&held, offset) => continue,
                 Err(error) => return Err(EngineError::Impossible(error)),
             }
             if let Some(started) = &record.start {
@@ -382,6 +386,8 @@ impl Engine {
             values::remember(&mut outputs, &machine, &prepared, &record);
         }
         let end = reading.end().unwrap_or_default();
+        let damage_accepted = acceptance.new_up_to(&held, end.offset);
+        let damage_accepted = damage_accepted.map_err(EngineError::Write)?;
         let seed = start.as_ref().map_or(0, |start| start.seed);
         let since = start.as_ref().map_or(Duration::ZERO, |start| clock::since(start));
         let now = at_start.after(since).max(machine.time());
@@ -392,7 +398,7 @@ impl Engine {
         engine.refuse_missing_items()?;
         engine.sources.close_stdin(&engine.prepared);
         let resumed = engine.start_record(Event::RunResume, seed, now);
-        engine.write(resumed)?;
+        engine.write(Record { damage_accepted, ..resumed })?;
         engine.lose_open_attempts(now)?;
         Ok(engine)
     }

@@ -31,6 +31,7 @@ mod task;
 
 use std::fmt;
 
+use crate::accepted::Acceptance;
 use crate::definition::Definition;
 use crate::journal::{Damage, ReadError, Tail};
 use crate::record::{Outcome, Start};
@@ -236,10 +237,12 @@ pub struct History {
     pub tasks_left_out: u64,
     /// How many texts were left out because there are more than [`TAILS_MAX`] bytes.
     pub tails_left_out: u64,
-    /// Holes in the journal, the first of them.
+    /// Holes in the journal that nobody has accepted, the first of them.
     pub damages: Vec<Damage>,
     /// How many there are.
     pub damages_count: u64,
+    /// How many more there are that somebody has accepted (`--accept-damage`).
+    pub damages_accepted: u64,
     /// What a KILL left at its end.
     pub tail: Option<Tail>,
     /// Records of kinds that this version does not know.
@@ -263,10 +266,14 @@ impl History {
             HistoryError::Flow { path: run.path().join("flow.json").display().to_string(), error }
         })?;
         let mut reader = reader::Reader::new(&definition);
+        let mut acceptance = Acceptance::new(false);
         let mut journal = run.read_journal().map_err(HistoryError::Journal)?;
         for entry in &mut journal {
             match entry {
                 Ok(entry) => reader.add(entry.n, &entry.record),
+                Err(ReadError::Damage(damage)) if acceptance.covers(run, damage.offset) => {
+                    reader.accepted_damage();
+                }
                 Err(ReadError::Damage(damage)) => reader.damage(damage),
                 Err(ReadError::Unknown(_)) => reader.unknown(),
                 Err(error @ ReadError::Io { .. }) => return Err(HistoryError::Journal(error)),
@@ -336,7 +343,7 @@ impl History {
         tasks
     }
 
-    /// Whether there is something wrong with the journal.
+    /// Whether there is something wrong with the journal that nobody has accepted.
     pub fn is_damaged(&self) -> bool {
         self.damages_count > 0
     }

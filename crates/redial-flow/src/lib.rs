@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod accepted;
 mod append;
 mod argument_space;
 pub mod definition;

@@ -96,6 +96,9 @@ pub struct Record {
     /// How a run began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Box<Start>>,
+    /// Of `run.resume`: the journal up to there, whose damage was accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damage_accepted: Option<Accepted>,
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -134,6 +137,7 @@ impl Record {
             output_at: None,
             stderr_tail: None,
             start: None,
+            damage_accepted: None,
         }
     }
 
@@ -281,6 +285,15 @@ impl From<CallState> for CallSnapshot {
             elapsed_nanos: call.elapsed_ns,
         }
     }
+}
+
+/// The beginning of a journal as somebody accepted it, with its damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accepted {
+    /// How many bytes it had.
+    pub bytes: u64,
+    /// The CRC-32 of them.
+    pub crc: u32,
 }
 
 /// Where an output lies.

@@ -50,6 +50,7 @@ pub(super) struct Reader {
     is_cancelled: bool,
     damages: Vec<Damage>,
     damages_count: u64,
+    damages_accepted: u64,
     unknown: u64,
     impossible: u64,
     impossible_first: Option<String>,
@@ -125,6 +126,10 @@ impl Reader {
         if self.damages.len() < DAMAGES_MAX {
             self.damages.push(damage);
         }
+    }
+
+    pub(super) fn accepted_damage(&mut self) {
+        self.damages_accepted += 1;
     }
 
     pub(super) fn unknown(&mut self) {
@@ -594,6 +599,7 @@ impl Reader {
             tails_left_out: self.tails_left_out,
             damages: self.damages,
             damages_count: self.damages_count,
+            damages_accepted: self.damages_accepted,
             tail,
             unknown: self.unknown,
             impossible: self.impossible,

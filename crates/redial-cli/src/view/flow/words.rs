@@ -145,6 +145,12 @@ pub(crate) fn flaws(history: &History) -> Vec<String> {
             history.run
         ));
     }
+    if history.damages_accepted > 0 {
+        flaws.push(format!(
+            "the damage of the journal was accepted in {}: what is missing is not shown here",
+            many(history.damages_accepted, "place")
+        ));
+    }
     if let Some(tail) = history.tail {
         flaws.push(match history.state {
             State::Running(_) | State::Held(_) => {

@@ -216,3 +216,30 @@ fn an_output_that_is_not_what_was_written_is_told_and_never_believed() {
         assert_eq!(output.status.code(), Some(0), "{at}: {}", stderr(&output));
     }
 }
+
+#[test]
+fn damage_that_was_accepted_is_not_asked_about_again_and_other_damage_is() {
+    let place = place();
+    flip(&place, "files", "journal.ndjson", "attempt.end");
+    let refusal = ["is damaged at line ", "with --accept-damage the run goes on without it"];
+    refused(&place.redial(&["resume", "files"]), &refusal);
+    let resumes = |flags: &[&str]| {
+        let output = place.redial(&[&["resume", "files"], flags].concat());
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+    };
+    resumes(&["--accept-damage"]);
+    for _ in 0..2 {
+        resumes(&[]);
+    }
+    let output = place.redial(&["status", "files"]);
+    let accepted = "the damage of the journal was accepted in 1 place";
+    assert!(stderr(&output).contains(accepted), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("--accept-damage"), "{}", stderr(&output));
+    // Other damage, before and after what was accepted.
+    for part in ["run.start", "run.resume"] {
+        flip(&place, "files", "journal.ndjson", part);
+        refused(&place.redial(&["resume", "files"]), &refusal);
+        resumes(&["--accept-damage"]);
+        resumes(&[]);
+    }
+}
