@@ -469,7 +469,8 @@ impl Engine {
         self.sources.vanished()
     }
 
-    /// Whether anything of a run was written down: the process that made it may have been killed before.
+    /// Whether anything of a run was written down. The process that made it may have been killed before: then nothing was
+    /// started, and it [begins](Self::begin) now, with what it has pinned.
     ///
     /// # Errors
     /// Where its journal cannot be read.

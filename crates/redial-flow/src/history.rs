@@ -245,6 +245,7 @@ pub struct History {
     pub damages_accepted: u64,
     /// What a KILL left at its end.
     pub tail: Option<Tail>,
+    has_records: bool,
     /// Records of kinds that this version does not know.
     pub unknown: u64,
     /// Records that no run of this flow can have written, and what is wrong with the first.
@@ -269,6 +270,7 @@ impl History {
         let mut acceptance = Acceptance::new(false);
         let mut journal = run.read_journal().map_err(HistoryError::Journal)?;
         for entry in &mut journal {
+            reader.has_records = true;
             match entry {
                 Ok(entry) => reader.add(entry.n, &entry.record),
                 Err(ReadError::Damage(damage)) if acceptance.covers(run, damage.offset) => {
@@ -292,6 +294,11 @@ impl History {
             self.time_ns = self.time_ns.max(now);
         }
         self
+    }
+
+    /// Whether anything was written down: the process that made the run may have been killed before.
+    pub fn has_begun(&self) -> bool {
+        self.has_records
     }
 
     /// The step of a task.

@@ -100,12 +100,15 @@ impl Store {
         let (runs, path) = (self.runs(), self.runs().join(name.as_str()));
         let exists = || StoreError::Exists { name: name.clone(), path: path.clone() };
         self.prepare()?;
+        self.sweep();
         if path.symlink_metadata().is_ok() {
             return Err(exists());
         }
-        self.sweep();
         let new = temporary(&runs, NEW).map_err(at("make a directory in", &runs))?;
-        fill(new.path(), flow).map_err(at("write to", new.path()))?;
+        // Until it is renamed, nobody takes it for what a KILL has left.
+        let making = fill(new.path(), flow).map_err(at("write to", new.path()))?;
+        // Elsewhere than on Unix, a directory cannot be renamed while a file in it is open.
+        let _making = cfg!(unix).then_some(making);
         match fs::rename(new.path(), &path) {
             Ok(()) => {}
             Err(_) if path.symlink_metadata().is_ok() => return Err(exists()),
@@ -179,12 +182,13 @@ impl Store {
             }
             Err(error) => return Err(at("read", &path)(error)),
         };
+        self.sweep();
         let run = Run { name: name.clone(), path };
         let held = there.is_dir().then(|| run.hold()).transpose()?;
         // In one step it is no run any more; the rest can be interrupted.
         let gone = temporary(&runs, GONE).map_err(at("make a directory in", &runs))?;
         let inside = gone.path().join("run");
-        // Elsewhere than on Unix, a directory cannot be renamed while a file in it is open.
+        // As in `create`.
         let held = if cfg!(unix) { held } else { None };
         fs::rename(run.path(), &inside).map_err(at("remove", run.path()))?;
         drop(held);
@@ -215,17 +219,19 @@ impl Store {
 
     /// Removes what interrupted processes left. Nobody depends on it, so what fails is left for the next time.
     fn sweep(&self) {
-        const DAY: Duration = Duration::from_secs(86_400);
+        // Who makes a run holds its lock from the first file on; before that, the directory is empty for an instant.
+        const INSTANT: Duration = Duration::from_secs(60);
         let Ok(entries) = fs::read_dir(self.runs()) else { return };
         for entry in entries.flatten() {
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
-            // A run may be being made by another process this moment.
-            let is_old = || {
+            let is_left = || {
                 let modified = entry.metadata().and_then(|there| there.modified());
-                modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > DAY))
+                let is_old =
+                    modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > INSTANT));
+                is_old && !system::is_open_alone(&entry.path().join(LOCK)).unwrap_or(false)
             };
-            if name.starts_with(GONE) || name.starts_with(NEW) && is_old() {
+            if name.starts_with(GONE) || name.starts_with(NEW) && is_left() {
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
@@ -240,10 +246,13 @@ fn temporary(runs: &Path, prefix: &str) -> io::Result<tempfile::TempDir> {
     builder.prefix(prefix).tempdir_in(runs)
 }
 
-fn fill(directory: &Path, flow: &[u8]) -> io::Result<()> {
+/// Makes the files of a run, and gives its lock, which is held until that is dropped.
+fn fill(directory: &Path, flow: &[u8]) -> io::Result<Lock> {
+    let lock = system::open_alone(&directory.join(LOCK))?;
+    let lock = lock.ok_or(io::ErrorKind::ResourceBusy)?;
     // What is around it is closed to others.
     fs::create_dir(directory.join(OUT))?;
-    for (name, content) in [(FLOW, flow), (ITEMS, b""), (JOURNAL, b""), (LOCK, b"")] {
+    for (name, content) in [(FLOW, flow), (ITEMS, b""), (JOURNAL, b"")] {
         let mut options = OpenOptions::new();
         let file = system::open(&directory.join(name), options.write(true).create_new(true));
         file.and_then(|mut file| {
@@ -251,7 +260,8 @@ fn fill(directory: &Path, flow: &[u8]) -> io::Result<()> {
             file.sync_all()
         })?;
     }
-    system::sync_directory(directory)
+    system::sync_directory(directory)?;
+    Ok(Lock(lock))
 }
 
 /// Why what is there is no run that can be opened.
@@ -383,7 +393,7 @@ impl Run {
         }
         // For the message of who comes second. A full disk has no room for it, and that is no reason not to hold it.
         let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-        Ok(Held { run: self.clone(), lock: file })
+        Ok(Held { run: self.clone(), _lock: Lock(file) })
     }
 
     fn whole(&self, name: &str) -> Result<Vec<u8>, StoreError> {
@@ -430,14 +440,18 @@ fn holder(lock: &Path) -> Holder {
 #[derive(Debug)]
 pub struct Held {
     run: Run,
-    lock: fs::File,
+    _lock: Lock,
 }
 
-impl Drop for Held {
+/// A lock that is held until this is dropped.
+#[derive(Debug)]
+struct Lock(fs::File);
+
+impl Drop for Lock {
     fn drop(&mut self) {
         // To close the file would not do: a command that another thread is starting this moment has it, too, until it is
         // that command.
-        system::unlock(&self.lock);
+        system::unlock(&self.0);
     }
 }
 

@@ -1,6 +1,8 @@
 //! `redial flow plan|status|report|dead|remove` as people and scripts use them, on journals with real checksums.
 
 #[cfg(unix)]
+mod begun;
+#[cfg(unix)]
 mod branch;
 #[cfg(target_os = "linux")]
 mod browser;

@@ -51,6 +51,8 @@ pub(super) struct Reader {
     damages: Vec<Damage>,
     damages_count: u64,
     damages_accepted: u64,
+    /// Whether there is any record, whatever is wrong with it.
+    pub(super) has_records: bool,
     unknown: u64,
     impossible: u64,
     impossible_first: Option<String>,
@@ -600,6 +602,7 @@ impl Reader {
             damages: self.damages,
             damages_count: self.damages_count,
             damages_accepted: self.damages_accepted,
+            has_records: self.has_records,
             tail,
             unknown: self.unknown,
             impossible: self.impossible,

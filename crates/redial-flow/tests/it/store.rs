@@ -222,15 +222,30 @@ fn what_interrupted_processes_left_is_swept() {
     let (_directory, store) = store();
     store.create(&name("a"), FLOW).unwrap();
     let runs = store.root().join("runs");
-    for left in [".gone-1", ".new-old", ".new-now"] {
-        fs::create_dir(runs.join(left)).unwrap();
-        fs::write(runs.join(left).join("flow.json"), "").unwrap();
-    }
-    let old = SystemTime::now() - Duration::from_secs(90_000);
-    File::open(runs.join(".new-old")).unwrap().set_modified(old).unwrap();
+    let leave = || {
+        for left in [".gone-1", ".new-old", ".new-now", ".new-used"] {
+            fs::create_dir_all(runs.join(left)).unwrap();
+            fs::write(runs.join(left).join("flow.json"), "").unwrap();
+        }
+        // Somebody is making it, and takes a long time.
+        let lock = File::create(runs.join(".new-used/lock")).unwrap();
+        lock.lock().unwrap();
+        for old in [".new-old", ".new-used"] {
+            let time = SystemTime::now() - Duration::from_secs(120);
+            File::open(runs.join(old)).unwrap().set_modified(time).unwrap();
+        }
+        lock
+    };
+    let lock = leave();
     assert_eq!(names(&store), ["a"]);
     store.create(&name("b"), FLOW).unwrap();
+    assert_eq!(entries(&store), [".gitignore", ".new-now", ".new-used", "a", "b"]);
+    drop(lock);
+    store.create(&name("b"), FLOW).unwrap_err();
     assert_eq!(entries(&store), [".gitignore", ".new-now", "a", "b"]);
+    let _lock = leave();
+    store.remove(&name("b")).unwrap();
+    assert_eq!(entries(&store), [".gitignore", ".new-now", ".new-used", "a"]);
 }
 
 #[test]

@@ -35,11 +35,11 @@ pub(crate) fn run(arguments: &FlowRun) -> Result<u8, Failure> {
     let pinned = serde_json::to_vec(&definition).map_err(|error| error.to_string())?;
     let options = engine_options(&arguments.engine, slots)?;
     let mut teller = teller(&arguments.engine)?;
+    let seed = arguments.seed.unwrap_or_else(random_word);
     let engine = match store.create(&name, &pinned) {
         Ok(run) => {
             let held = run.hold().map_err(|error| store_failure(&error))?;
             let prepared = Prepared::new(definition).map_err(|error| error.to_string())?;
-            let seed = arguments.seed.unwrap_or_else(random_word);
             if arguments.run.is_none() {
                 teller.line(&format!("run {name}"));
             }
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &FlowRun) -> Result<u8, Failure> {
             let run = store.open(&name).map_err(|error| store_failure(&error))?;
             let held = run.hold().map_err(|error| store_failure(&error))?;
             refuse_changed(&held, &definition)?;
-            resumed(held, arguments.engine.damage.is_accepted, options, &mut teller)?
+            resumed(held, seed, arguments.engine.damage.is_accepted, options, &mut teller)?
         }
         Err(error) => return Err(store_failure(&error)),
     };
@@ -66,7 +66,8 @@ pub(crate) fn resume(arguments: &FlowResume) -> Result<u8, Failure> {
         held.flow().ok().and_then(|pinned| serde_json::from_slice(&pinned).ok());
     let options = engine_options(&arguments.engine, pinned.and_then(|pinned| pinned.slots))?;
     let mut teller = teller(&arguments.engine)?;
-    let engine = resumed(held, arguments.engine.damage.is_accepted, options, &mut teller)?;
+    let is_accepted = arguments.engine.damage.is_accepted;
+    let engine = resumed(held, random_word(), is_accepted, options, &mut teller)?;
     finish(engine, teller, &arguments.engine, &store, &name)
 }
 
@@ -100,7 +101,10 @@ pub(crate) fn cancel(arguments: &FlowCancel) -> Result<u8, Failure> {
         }
     };
     let is_accepted = arguments.damage.is_accepted;
-    let mut engine = Engine::resume(held, is_accepted, options).map_err(failure)?;
+    let mut engine = match Engine::has_begun(&held).map_err(failure)? {
+        true => Engine::resume(held, is_accepted, options).map_err(failure)?,
+        false => begun(held, random_word(), options)?,
+    };
     engine.cancel().map_err(failure)?;
     print_note(&format!("redial: {} is cancelled\n", run.name()));
     Ok(0)
@@ -154,17 +158,34 @@ pub(crate) fn finish(
     })
 }
 
+/// Begins a run that was made and never begun, with the flow that it has pinned.
+fn begun(held: Held, seed: u64, options: redial_flow::engine::Options) -> Result<Engine, Failure> {
+    let (prepared, name) = (Prepared::new(pinned(&held)?), held.name().clone());
+    let prepared = prepared.map_err(|error| error.to_string())?;
+    Engine::begin(prepared, name.as_str(), seed, Some(held), options).map_err(failure)
+}
+
+/// The flow that a run was made with.
+fn pinned(held: &Held) -> Result<Definition, Failure> {
+    let flow = held.flow().map_err(|error| store_failure(&error))?;
+    serde_json::from_slice(&flow)
+        .map_err(|error| Failure::Message(format!("{}: flow.json: {error}", held.path().display())))
+}
+
+/// Goes on with a run; with this seed, if the process that made it was killed before it had begun it.
 fn resumed(
     held: Held,
+    seed: u64,
     accept_damage: bool,
     options: redial_flow::engine::Options,
     teller: &mut Teller,
 ) -> Result<Engine, Failure> {
     let name = held.name().clone();
     if !Engine::has_begun(&held).map_err(failure)? {
-        return Err(Failure::Message(format!(
-            "nothing of the run `{name}` was written down before redial was killed; remove it, and begin again"
-        )));
+        teller.line(&format!(
+            "the run {name} was made and not begun: nothing of it has run; it begins now"
+        ));
+        return begun(held, seed, options);
     }
     let engine = Engine::resume(held, accept_damage, options).map_err(failure)?;
     if engine.machine().is_cancelled() {
@@ -184,10 +205,7 @@ fn resumed(
 
 /// A run goes on only with the flow that it was begun with.
 fn refuse_changed(held: &Held, definition: &Definition) -> Result<(), Failure> {
-    let before = held.flow().map_err(|error| store_failure(&error))?;
-    let before: Definition = serde_json::from_slice(&before)
-        .map_err(|error| format!("{}: flow.json: {error}", held.path().display()))?;
-    let differences = differences(&before, definition);
+    let differences = differences(&pinned(held)?, definition);
     if differences.is_empty() {
         return Ok(());
     }

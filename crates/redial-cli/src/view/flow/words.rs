@@ -44,6 +44,11 @@ fn state(history: &History) -> String {
         State::Interrupted if history.is_cancelled => {
             format!("cancelled after {time}: nothing more of it is run")
         }
+        State::Interrupted if !history.has_begun() => {
+            format!(
+                "made and not begun, so nothing of it has run; redial flow resume {run} begins it"
+            )
+        }
         State::Interrupted => {
             format!("interrupted after {time}; redial flow resume {run} goes on with it")
         }
