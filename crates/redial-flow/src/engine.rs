@@ -8,6 +8,7 @@ mod clock;
 mod identity;
 mod launch;
 mod sources;
+mod survivors;
 mod values;
 mod written;
 
@@ -24,7 +25,8 @@ use nix::sys::signal::Signal;
 use redial_core::Time;
 use redial_policy::{Ending, Fate, Judgement, Rules, Stream};
 use redial_process::{
-    Clock, Control, Environment, Exit, Reactor, Request, Sinks, SlotId, Stdin, Streams, ending,
+    Clock, Control, Environment, Exit, Reactor, Request, Sinks, SlotId, Stdin, Streams, Survivors,
+    ending,
 };
 
 use self::launch::Launch;
@@ -281,6 +283,9 @@ pub struct Engine {
     /// Why nothing more is started.
     stopping: Option<Stopping>,
     lost: usize,
+    /// What tells the run from all others, where it is written down.
+    identity: Option<String>,
+    survivors: Survivors,
 }
 
 #[derive(Debug)]
@@ -292,9 +297,10 @@ enum Stopping {
 }
 
 /// The variables that redial itself gives to commands; those of an outer redial do not reach them.
-const VARIABLES: [&str; 8] = [
+const VARIABLES: [&str; 9] = [
     "REDIAL_ATTEMPT",
     "REDIAL_ATTEMPTS",
+    identity::ATTEMPT_ID,
     "REDIAL_LAST_EXIT",
     "REDIAL_CONTROL",
     "REDIAL_RUN_ID",
@@ -327,6 +333,7 @@ impl Engine {
         if let (Some(start), Some(journal)) = (&mut record.start, &engine.journal) {
             start.flow_crc = Some(crc32fast::hash(&journal.held.flow()?));
         }
+        engine.identify(record.start.as_deref());
         engine.batch.push(record);
         // What items are known by depends on the seed, so none is frozen before it is written down.
         engine.flush(&mut ())?;
@@ -362,7 +369,7 @@ impl Engine {
         let name = held.name().to_string();
         let mut machine = Machine::new(prepared.flow.clone(), &name, 0);
         let mut outputs = HashMap::new();
-        let mut start: Option<Box<Start>> = None;
+        let (mut begun, mut start): (Option<Box<Start>>, Option<Box<Start>>) = (None, None);
         let mut at_start = Time::ZERO;
         let mut acceptance = Acceptance::new(accept_damage);
         let mut reading = held.read_journal::<Record>().map_err(EngineError::Journal)?;
@@ -382,6 +389,7 @@ impl Engine {
             }
             if let Some(started) = &record.start {
                 (start, at_start) = (Some(started.clone()), record.time());
+                begun = begun.or_else(|| start.clone());
             }
             values::remember(&mut outputs, &machine, &prepared, &record);
         }
@@ -399,6 +407,8 @@ impl Engine {
         engine.sources.close_stdin(&engine.prepared);
         let resumed = engine.start_record(Event::RunResume, seed, now);
         engine.write(Record { damage_accepted, ..resumed })?;
+        engine.identify(begun.as_deref());
+        engine.end_survivors();
         engine.lose_open_attempts(now)?;
         Ok(engine)
     }
@@ -441,7 +451,16 @@ impl Engine {
             starts: Vec::new(),
             stopping: None,
             lost: 0,
+            identity: None,
+            survivors: Survivors::default(),
         })
+    }
+
+    /// A run that is kept is told from all others by the first that is known of it.
+    fn identify(&mut self, begun: Option<&Start>) {
+        if let (Some(journal), Some(begun)) = (&self.journal, begun) {
+            self.identity = identity::of_run(journal.held.path(), begun).ok();
+        }
     }
 
     /// The name of the run, where it is written down.

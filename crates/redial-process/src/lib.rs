@@ -60,7 +60,8 @@
 //!   stops them and this process together, and the clock with them.
 //! - No wait is for something that another process may never do: EOF of a pipe that a daemon
 //!   inherited, a reader that does not read, a process that ignores SIGTERM.
-//! - A KILL of this process leaves its commands running, unless their slot has a [guard](Reactor::guarded_slot).
+//! - A KILL of this process leaves its commands running, unless their slot has a [guard](Reactor::guarded_slot). What
+//!   outlives the guard, too, [`end_survivors`] finds by its environment and ends.
 //!
 //! # What is Linux's alone
 //!
@@ -96,6 +97,7 @@ pub mod shared;
 pub mod signals;
 mod store;
 mod streams;
+mod survivors;
 mod terminal;
 mod times;
 mod tree;
@@ -110,6 +112,7 @@ pub use output::Output;
 pub use reactor::{Exit, Options, Reactor, SlotId};
 pub use store::Store;
 pub use streams::{Sink, Sinks, Streams};
+pub use survivors::{Survivors, end_survivors};
 pub use times::Times;
 
 use std::os::fd::OwnedFd;

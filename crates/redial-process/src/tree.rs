@@ -235,13 +235,13 @@ pub(crate) fn has_children() -> bool {
 }
 
 /// Whether `/proc` is that of our own PID namespace.
-fn is_proc_ours() -> bool {
+pub(crate) fn is_proc_ours() -> bool {
     let myself = std::fs::read_link("/proc/self").ok();
     myself.is_some_and(|number| number.to_str() == Some(&Pid::this().to_string()))
 }
 
 #[cfg(target_os = "linux")]
-fn children(parent: Pid) -> Vec<Pid> {
+pub(crate) fn children(parent: Pid) -> Vec<Pid> {
     let Ok(threads) = std::fs::read_dir(format!("/proc/{parent}/task")) else {
         return Vec::new();
     };
@@ -264,13 +264,17 @@ fn children(parent: Pid) -> Vec<Pid> {
 fn children_by_parent(parent: Pid) -> Vec<Pid> {
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
     let numbers = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let is_child = |pid: &i32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The field before it is the name in parentheses, which may contain parentheses.
-        let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        after_name.split_whitespace().nth(1) == Some(&parent.to_string())
-    };
-    numbers.filter(is_child).map(Pid::from_raw).collect()
+    numbers.map(Pid::from_raw).filter(|pid| self::parent(*pid) == Some(parent)).collect()
+}
+
+/// The parent of a process, which for the first one of a PID namespace is not there.
+#[cfg(target_os = "linux")]
+pub(crate) fn parent(process: Pid) -> Option<Pid> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The field before it is the name in parentheses, which may contain parentheses.
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let parent = after_name.split_whitespace().nth(1)?.parse().ok()?;
+    (parent > 0).then(|| Pid::from_raw(parent))
 }
 
 #[cfg(not(target_os = "linux"))]

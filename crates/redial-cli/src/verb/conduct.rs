@@ -16,7 +16,7 @@ use redial_flow::record::{Event, Outcome, Record};
 use redial_flow::store::StoreError;
 use redial_policy::{Diagnostic, Stream};
 use redial_process::shared::Refusal;
-use redial_process::{Store, signals};
+use redial_process::{Store, Survivors, signals};
 
 use self::board::Board;
 use crate::args::{Progress, TellingFlags};
@@ -229,6 +229,11 @@ impl Teller {
         ));
     }
 
+    /// What the process before has left, where it was killed.
+    pub(crate) fn survivors(&mut self, engine: &Engine) {
+        survivors(engine).iter().for_each(|line| self.line(line));
+    }
+
     pub(crate) fn line(&mut self, text: &str) {
         if self.telling.level > Level::Quiet {
             self.board.print(&format!("redial: {text}\n"));
@@ -425,6 +430,23 @@ impl Teller {
         }
         self.line(&text);
     }
+}
+
+/// What was left of the process before and has been ended, in words.
+pub(crate) fn survivors(engine: &Engine) -> Vec<String> {
+    let Survivors { ended, left } = engine.survivors();
+    let mut lines = Vec::new();
+    if ended > 0 {
+        let were = if ended == 1 { "was" } else { "were" };
+        let processes = count(ended, "process");
+        lines.push(format!("{processes} of the killed run {were} still running: ended"));
+    }
+    if left > 0 {
+        let processes = count(left, "process");
+        let what = "could not be ended, not even by KILL";
+        lines.push(format!("warning: {processes} of the killed run {what}"));
+    }
+    lines
 }
 
 /// How an attempt ended, in words.

@@ -110,6 +110,7 @@ fn engine(
             let mut engine = Engine::resume(held, is_accepted, options).map_err(failed)?;
             let counts = engine.machine().counts(0);
             teller.goes_on(counts.known, counts.dead, counts.succeeded);
+            teller.survivors(&engine);
             engine.read_sources_again().map_err(failed)?;
             Ok(engine)
         }

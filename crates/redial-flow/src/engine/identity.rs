@@ -1,6 +1,30 @@
-//! What tasks are called outside of redial.
+//! What tasks and attempts are called outside of redial.
 
 use std::fmt::Write as _;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::machine::TaskId;
+use crate::record::Start;
+
+/// The variable that has the [id of an attempt](attempt_id).
+pub(super) const ATTEMPT_ID: &str = "REDIAL_ATTEMPT_ID";
+
+/// What no other run on this machine has, not even a copy of this one: the device and the inode of its directory, and when
+/// and by which process it was begun.
+pub(super) fn of_run(directory: &Path, start: &Start) -> io::Result<String> {
+    let directory = directory.metadata()?;
+    let (device, inode) = (directory.dev(), directory.ino());
+    Ok(format!("{device:x}.{inode:x}.{:x}.{:x}", start.wall_ns, start.pid))
+}
+
+/// `REDIAL_ATTEMPT_ID`: what no other attempt on this machine has, by which a resumed run knows what survived the process
+/// before it.
+pub(super) fn attempt_id(run: &str, task: TaskId, generation: u32, attempt: u32) -> String {
+    let item = task.item.map_or_else(|| "-".to_owned(), |item| item.to_string());
+    format!("{run}/{}/{item}/{generation}/{attempt}", task.step)
+}
 
 /// `REDIAL_KEY`: `RUN/STEP/ITEM`, and `RUN/STEP~2/ITEM` in generation 2; of a step by itself without the item.
 ///

@@ -165,6 +165,10 @@ impl Engine {
             ("REDIAL_KEY", key),
         ];
         variables.extend(own.map(|(name, value)| (name.to_owned(), value.into())));
+        if let Some(run) = &self.identity {
+            let id = identity::attempt_id(run, task, generation, attempt);
+            variables.push((identity::ATTEMPT_ID.to_owned(), id.into()));
+        }
         if let Some(item) = task.item {
             variables.push(("REDIAL_ITEM".into(), (u64::from(item) + 1).to_string().into()));
         }

@@ -4,3 +4,5 @@
 
 mod place;
 mod shared_files;
+#[cfg(target_os = "linux")]
+mod survivors;

@@ -46,6 +46,7 @@ pub(crate) fn retry(arguments: &DeadRetry) -> Result<u8, Failure> {
     let mut engine =
         Engine::resume_with(held, arguments.engine.damage.is_accepted, options, &change)
             .map_err(failure)?;
+    teller.survivors(&engine);
     let ids = ids(&engine, &tasks);
     let again = again(&engine, &ids);
     if let Some(step) = again.iter().find(|(_, is_idempotent)| !is_idempotent)

@@ -14,7 +14,7 @@ use crate::args::{EngineFlags, FlowCancel, FlowResume, FlowRun, SyncWhen};
 use crate::flows;
 use crate::output::{Failure, print_note, write_file};
 use crate::verb::conduct::{
-    Outputs, Teller, Telling, Words, conduct, engine_failure as failure, store_failure,
+    Outputs, Teller, Telling, Words, conduct, engine_failure as failure, store_failure, survivors,
 };
 use crate::verb::map::{jobs, options};
 use crate::verb::run::random_word;
@@ -105,6 +105,9 @@ pub(crate) fn cancel(arguments: &FlowCancel) -> Result<u8, Failure> {
         true => Engine::resume(held, is_accepted, options).map_err(failure)?,
         false => begun(held, random_word(), options)?,
     };
+    for line in survivors(&engine) {
+        print_note(&format!("redial: {line}\n"));
+    }
     engine.cancel().map_err(failure)?;
     print_note(&format!("redial: {} is cancelled\n", run.name()));
     Ok(0)
@@ -200,6 +203,7 @@ fn resumed(
             crate::output::count(lost, "attempt")
         ));
     }
+    teller.survivors(&engine);
     Ok(engine)
 }
 

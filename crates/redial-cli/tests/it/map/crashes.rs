@@ -1,14 +1,16 @@
 //! The real program, killed at any moment: what was acknowledged stays, no attempt runs twice, and the end is the same.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
 use std::time::Duration;
 
 use redial_core::{Random, SplitMix64};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 
-use crate::kernel::until;
-use crate::map::{command, ends_with, journal, of_type, works};
+use crate::kernel::{Process, Started, send, until};
+use crate::map::{command, ends_with, journal, map, of_type, works};
+use crate::program::stderr;
 use crate::stage::{Stage, started};
 
 const ITEMS: u64 = 40;
@@ -111,7 +113,7 @@ fn disturbed(stage: &Stage, random: &mut SplitMix64, kills: u64, seed: u64) -> u
 }
 
 /// The program as the leader of a process group.
-fn grouped(stage: &Stage, words: &[&str]) -> std::process::Command {
+fn grouped(stage: &Stage, words: &[&str]) -> Command {
     use std::os::unix::process::CommandExt;
     let mut command = command(stage, words);
     command.process_group(0).stdout(stage.create("out")).stderr(stage.create("err"));
@@ -211,6 +213,68 @@ fn a_wait_goes_on_after_a_kill_and_is_not_begun_anew() {
     assert_eq!((starts.len(), decisions.len()), (1, 1));
     let due = decisions[0]["due_ns"].as_u64().unwrap() as f64 / 1e9;
     assert!((due - decisions[0]["t"].as_f64().unwrap() - 3600.0).abs() < 1e-6);
+}
+
+/// Kills a redial in such a way that what it runs survives: its guards are gone before they could see its end.
+fn kill_with_guards(stage: &Stage, running: &mut Started) {
+    running.signal(Signal::STOP);
+    until(stage.patience, || Process::of(running.pid()).is_some_and(|one| one.state == 'T'));
+    let guards = stage.alive().into_iter().filter(|one| one.parent == running.pid());
+    let guards: Vec<_> = guards.filter(|one| one.command.starts_with("redial-guard")).collect();
+    assert!(!guards.is_empty(), "{}", stage.scene());
+    guards.iter().for_each(|guard| send(guard.pid, Signal::KILL));
+    running.signal(Signal::KILL);
+    running.end(stage.patience).unwrap();
+}
+
+#[test]
+fn what_survived_a_kill_is_ended_before_the_run_goes_on_and_nothing_else_is() {
+    let stage = Stage::new();
+    // The first job succeeds, and leaves a daemon on purpose; the second one hangs, with a child in another session.
+    let script = r#"case $1 in
+        1*) setsid sleep $1 & ;;
+        *) test -e go || { setsid sleep $1 & echo in >bell; exec sleep $1; } ;;
+    esac"#;
+    let job = ["-j", "1", "-n", "2", "-d", "1ms", "--", "sh", "-c", script, "sh"];
+    let words =
+        |store, items| [&["--run", "r", "--store", store, "--items", items], &job[..]].concat();
+    stage.write("ours", "1001\n2001\n");
+    stage.write("theirs", "1002\n2002\n");
+    let mut ours = started(&mut command(&stage, &words("ours.d", "ours")));
+    stage.hear_that("in").unwrap();
+    // Another run of the same name, in another store, goes on.
+    let theirs = started(&mut command(&stage, &words("theirs.d", "theirs")));
+    stage.hear_that("in").unwrap();
+    let mut other = Command::new("sleep");
+    stage.at_home(other.arg("3001").env("REDIAL_RUN_ID", "r").env("REDIAL_KEY", "r/job/2001"));
+    let _other = started(&mut other);
+    let sleeping = || {
+        let sleeps = stage
+            .alive()
+            .into_iter()
+            .filter_map(|one| Some(one.command.strip_prefix("sleep ")?.to_owned()));
+        let mut sleeps: Vec<_> = sleeps.collect();
+        sleeps.sort();
+        sleeps
+    };
+    let all = ["1001", "1002", "2001", "2001", "2002", "2002", "3001"];
+    until(stage.patience, || sleeping() == all);
+    kill_with_guards(&stage, &mut ours);
+    assert_eq!(sleeping(), all);
+    // A copy of a run is not that run: what runs is none of its business.
+    let copied =
+        Command::new("cp").args(["-a", "ours.d", "copy.d"]).current_dir(stage.path("")).status();
+    assert!(copied.unwrap().success());
+    stage.write("go", "");
+    let said = stderr(&map(&stage, "", &words("copy.d", "ours"))).to_owned();
+    assert!(!said.contains("still running"), "{said}");
+    assert_eq!(sleeping(), all);
+    let output = map(&stage, "", &words("ours.d", "ours"));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told = "2 processes of the killed run were still running: ended";
+    assert!(stderr(&output).contains(told), "{}", stderr(&output));
+    assert_eq!(sleeping(), ["1001", "1002", "2002", "2002", "3001"]);
+    drop(theirs);
 }
 
 /// The journal of a run that is over, and has attempts to spare.
