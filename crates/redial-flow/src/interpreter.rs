@@ -1,6 +1,7 @@
 //! Which words of a command are code: the text after `sh -c`, the program of `awk`, what `ssh` sends
 //! to a shell.
 
+mod settings;
 mod table;
 
 use std::ops::Range;
@@ -103,12 +104,7 @@ fn read_at(words: &[Word], in_shell: bool, depth: usize) -> Reading {
             reading.refused = refuse(word, remedy);
             return reading;
         }
-        if matches!(name, "make" | "gmake")
-            && let Some(word) = here
-                .iter()
-                .position(|word| word.value.is_some() && assignment(&word.text).is_some())
-        {
-            let remedy = "make expands $(shell …) in it; name the value in `env`, and use \"$$NAME\" in the recipe";
+        if let Some((word, remedy)) = settings::code_in(name, here) {
             reading.refused = refuse(word, remedy);
             return reading;
         }
@@ -161,6 +157,7 @@ fn read_at(words: &[Word], in_shell: bool, depth: usize) -> Reading {
 /// | `awk`, `sed`, `jq`, `yq` | the first operand, or the text after `-e` |
 /// | `ssh`, `parallel`, `watch`, `eval`, `trap`, `alias`, `let` | what follows |
 /// | `psql`, `mysql`, `sqlite3` | the statement; standard input without one |
+/// | `tmux`, `screen -X`, `git -c alias.x=`, `git config`, `make X=` | what they hand to a shell |
 /// | `printf` | the format |
 ///
 /// `env`, `sudo`, `nice`, `nohup`, `timeout`, `setsid`, `stdbuf`, `time`, `xargs`, `find -exec` and

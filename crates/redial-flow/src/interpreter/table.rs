@@ -231,6 +231,16 @@ pub(super) const INTERPRETERS: &[Interpreter] = &[
     Interpreter { names: &["watch"], valued: "n", operands: 0..ALL, ..NONE },
     Interpreter { names: &["parallel"], valued: "jSaIN", operands: 0..ALL, stdin: Some(0), ..NONE },
     Interpreter { names: &["at", "batch"], stdin: Some(ALL), ..NONE },
+    // `tmux new 'vim x'` is a line of `sh`, and `tmux new vim x` is a program with arguments.
+    Interpreter {
+        names: &["tmux", "byobu"],
+        code: "c",
+        valued: "fLSTeFlnpstxy",
+        operands: 1..2,
+        operands_end_options: false,
+        remedy: "tmux runs a command of one word by a shell; name the program and its arguments one by one",
+        ..NONE
+    },
     Interpreter {
         names: &["psql"],
         code: "c",

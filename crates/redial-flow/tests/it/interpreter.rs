@@ -31,6 +31,21 @@ fn a_value_in_code_is_refused_with_what_to_write_instead() {
         (&["node", "--eval={}"], 1),
         (&["sed", "--expression=s/{}/x/", "f"], 1),
         (&["busybox", "sh", "-c", "{}"], 3),
+        (&["tmux", "new", "{}"], 2),
+        (&["tmux", "-L", "own", "new-session", "-d", "-s", "work", "vim {}"], 7),
+        (&["tmux", "send-keys", "-t", "work", "{}", "Enter"], 4),
+        (&["tmux", "-c", "{}"], 2),
+        (&["screen", "-S", "work", "-X", "stuff", "{}"], 5),
+        (&["git", "-c", "alias.x={}", "x"], 2),
+        (&["git", "-C", "repo", "-c", "core.sshCommand=ssh -i {}", "fetch"], 4),
+        (&["git", "-c", "{}", "fetch"], 2),
+        (&["git", "config", "--global", "alias.x", "{}"], 4),
+        (&["git", "submodule", "foreach", "git checkout {}"], 3),
+        (&["git", "rebase", "--exec", "make {}", "main"], 3),
+        (&["sudo", "git", "-c", "core.pager=less {}", "log"], 3),
+        (&["watch", "-n", "1", "ls {}"], 3),
+        (&["env", "-S", "sh -c {}"], 2),
+        (&["find", "{}", "-exec", "sh", "-c", "ls {{}}", ";"], 1),
     ] {
         assert_eq!(in_map(words).unwrap_err().0, index, "{words:?}");
     }
@@ -48,6 +63,14 @@ fn a_value_beside_the_code_is_data() {
         &["ssh", "{}", "uptime"],
         &["{}", "-c", "{}"],
         &["read", "{}"],
+        &["tmux", "new", "-s", "{}"],
+        &["tmux", "new-window", "vim", "{}"],
+        &["tmux", "kill-session", "-t", "{}"],
+        &["screen", "-dmS", "work", "vim", "{}"],
+        &["git", "-C", "{}", "fetch"],
+        &["git", "-c", "user.name={}", "commit", "-m", "{}"],
+        &["git", "config", "user.email", "{}"],
+        &["git", "clone", "{}"],
         &[],
     ] {
         assert_eq!(in_map(words), Ok(()), "{words:?}");
