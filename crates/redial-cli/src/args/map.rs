@@ -47,6 +47,9 @@ Examples:
                   argument or a part of one: no value is ever split into words or parsed. Without any, the \
                   item is the last argument. {{}} is the text {}.
 
+A line ends with LF or CR LF: the CR is no part of the item, and empty lines are no items. With -0 an item is all \
+                  bytes up to the NUL.
+
 Without a policy: 3 attempts, exponential from 1s, at most 30s, full jitter, as for redial run. An item that \
                   waits for its next attempt holds no job.
 
