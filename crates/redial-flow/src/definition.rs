@@ -65,7 +65,7 @@ impl Definition {
     /// names of steps.
     pub fn roots(&self) -> Vec<&str> {
         let steps = self.steps.iter().map(|step| step.name.as_str());
-        ["inputs", "item", "item_number"].into_iter().chain(steps).collect()
+        crate::prepared::ROOTS.into_iter().chain(steps).collect()
     }
 }
 

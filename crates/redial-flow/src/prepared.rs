@@ -19,8 +19,8 @@ use crate::items::{FieldPath, Format, JsonPath, KeyBy, Selection, SortBy};
 use crate::shell::Shell;
 use crate::template::Template;
 
-/// The roots of references that are not the names of steps.
-pub const ROOTS: [&str; 2] = ["inputs", "item"];
+/// The roots of references that are not the names of steps. None of them is ever a variable of the shell.
+pub const ROOTS: [&str; 3] = ["inputs", "item", "item_number"];
 
 /// A flow that can be run.
 #[derive(Debug)]

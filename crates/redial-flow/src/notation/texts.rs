@@ -123,7 +123,7 @@ impl<'n> Reader<'_, 'n, '_> {
             self.aliases.contains_key(name) || next.is_some_and(|(one, _)| one.starts_with(&dotted))
         };
         let is_root = |name: &str| {
-            ["inputs", "item", "item_number"].contains(&name)
+            crate::prepared::ROOTS.contains(&name)
                 || self.names.contains_key(name)
                 || is_alias(name)
         };

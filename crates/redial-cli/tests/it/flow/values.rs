@@ -81,3 +81,36 @@ steps:
         assert!(message.contains(remedy), "{message}");
     }
 }
+
+#[test]
+fn the_number_of_an_item_is_a_value_in_every_text() {
+    let place = Place::new();
+    let flow = r#"
+flow: numbers
+steps:
+  each:
+    each: {lines: items}
+    steps:
+      - shell: 'echo "n=${item_number} ${item} "${item_number}'
+outputs: {each: "${each.results}"}
+"#;
+    std::fs::write(place.path().join("items"), "x\ny\n").unwrap();
+    let (printed, said) = place.runs(flow, &[], 0);
+    assert_eq!(printed, "[\"n=1 x 1\",\"n=2 y 2\"]\n", "{said}");
+
+    let workflow = r#"
+name: numbers
+mode: mapreduce
+map:
+  input: items.json
+  json_path: "$.items[*]"
+  agent_template:
+    - shell: 'echo "id=${item_id} ${item.name}" >> seen'
+  max_parallel: 1
+"#;
+    std::fs::write(place.path().join("items.json"), r#"{"items": [{"name": "a"}, {"name": "b"}]}"#)
+        .unwrap();
+    place.runs(workflow, &[], 0);
+    let seen = std::fs::read_to_string(place.path().join("seen")).unwrap();
+    assert_eq!(seen, "id=1 a\nid=2 b\n");
+}
