@@ -13,7 +13,7 @@ use crate::argument_space::ValueError;
 use crate::definition::OutputKind;
 use crate::expression::{self, Expression, Found};
 use crate::flow::StepId;
-use crate::machine::{End, Machine, TaskId};
+use crate::machine::{End, ItemState, Machine, TaskId};
 use crate::prepared::{Prepared, ReadyAction};
 use crate::record::{Event, Outcome, Place, Record};
 use crate::reference::{ITEM_NUMBER, Lookup, Missing, Reference, Segment};
@@ -204,24 +204,30 @@ impl Values<'_> {
         }
     }
 
-    /// The outputs of the items of a map, in their order.
+    /// The outputs of the items of a map that have succeeded, one for each, in their order. What has no output has null.
     fn results(&self, map: StepId) -> Result<Json, String> {
         let steps = results_of(self.prepared, map);
         let known = u32::try_from(self.machine.counts(map).known).unwrap_or(u32::MAX);
-        let results = (0..known).filter_map(|item| {
+        let is_good = |item: &u32| {
+            let state = self.machine.item(map, *item);
+            matches!(state, Some(ItemState::Succeeded | ItemState::Recovered))
+        };
+        let results = (0..known).filter(is_good).map(|item| {
             let stored = |step: &StepId| {
                 let id = TaskId { step: *step, item: Some(item) };
                 self.outputs.get(&id).map(|stored| (*step, stored))
             };
-            let (step, stored) = steps.iter().rev().find_map(stored)?;
+            let Some((step, stored)) = steps.iter().rev().find_map(stored) else {
+                return Ok(Json::Null);
+            };
             let value = match stored {
                 Stored::Value(value) => Ok(Cow::Borrowed(value)),
                 Stored::At(place) => self.read(step, place).map(Cow::Owned),
             };
-            Some(value.map(|value| match value.into_owned() {
+            value.map(|value| match value.into_owned() {
                 Value::Json(json) => json,
                 Value::Bytes(bytes) => BASE64_STANDARD.encode(bytes).into(),
-            }))
+            })
         });
         results.collect::<Result<_, _>>().map(Json::Array)
     }
@@ -386,9 +392,18 @@ pub(super) fn remember(
             Stored::Value(Value::of_bytes(BASE64_STANDARD.decode(&**base64).unwrap_or_default()))
         }
         (.., Some(place)) => Stored::At(*place),
+        // A command that printed nothing has text without a byte; what prints none at all has no output.
+        _ if prints_text(prepared, task.step) => Stored::Value(Value::Json("".into())),
         _ => return,
     };
     outputs.insert(task, stored);
+}
+
+/// Whether what a step prints is its output, as text.
+fn prints_text(prepared: &Prepared, step: StepId) -> bool {
+    let ready = prepared.step(step);
+    let is_command = matches!(ready.action, ReadyAction::Run(_) | ReadyAction::Shell(_));
+    is_command && ready.output == OutputKind::Text
 }
 
 /// Whether the output of a step is a value that somebody may ask for.

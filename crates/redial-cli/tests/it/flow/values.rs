@@ -114,3 +114,47 @@ map:
     let seen = std::fs::read_to_string(place.path().join("seen")).unwrap();
     assert_eq!(seen, "id=1 a\nid=2 b\n");
 }
+
+#[test]
+fn the_results_of_a_map_have_one_for_each_item_that_succeeded() {
+    let place = Place::new();
+    let flow = r#"
+flow: results
+steps:
+  texts:
+    each: {lines: items}
+    steps:
+      - shell: 'test ${item} != 2 || exit 0; test ${item} != 3 || exit 1; echo "r${item}"'
+  nothing:
+    each: {lines: items}
+    steps:
+      - shell: "echo unheard"
+        output: none
+  show:
+    run: [echo, "${texts.results} ${texts.succeeded} ${nothing.results}"]
+outputs: {show: "${show.output}"}
+"#;
+    std::fs::write(place.path().join("items"), "1\n2\n3\n4\n").unwrap();
+    let (_, said) = place.runs(flow, &["--run", "one"], 1);
+    assert!(said.contains("1 dead"), "{said}");
+    place.redial(&["dead", "drop", "one", "--all"]);
+    let journal = place.path().join(".redial/runs/one/journal.ndjson");
+    let journal = std::fs::read_to_string(journal).unwrap();
+    let shown = r#"[\"r1\",\"\",\"r4\"] 3 [null,null,null,null]"#;
+    assert!(journal.contains(shown), "{journal}");
+
+    let workflow = r#"
+name: files
+mode: mapreduce
+map:
+  input: items.json
+  json_path: "$.items[*]"
+  agent_template:
+    - write_file: {path: "f${item}", content: "x"}
+reduce:
+  - shell: 'echo "${map.results}" > results'
+"#;
+    std::fs::write(place.path().join("items.json"), r#"{"items": [1, 2]}"#).unwrap();
+    place.runs(workflow, &[], 0);
+    assert_eq!(std::fs::read_to_string(place.path().join("results")).unwrap(), "[null,null]\n");
+}
