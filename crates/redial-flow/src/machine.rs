@@ -151,6 +151,8 @@ pub struct Machine {
     run: Box<str>,
     seed: u64,
     names: HashMap<Box<str>, StepId>,
+    /// The maps, and the first step of each; the highest priority first.
+    maps: Vec<(StepId, StepId)>,
     steps: Vec<State>,
     tasks: HashMap<TaskId, Task>,
     /// Tasks whose failure is still to be decided, or whose end is still to be written down.
@@ -217,11 +219,18 @@ impl Machine {
             ..State::default()
         };
         let steps = flow.steps.iter().map(state).collect();
+        let first = |(step, id): (&Step, StepId)| match step.place {
+            Place::Map { first, .. } => Some((id, first)),
+            _ => None,
+        };
+        let mut maps: Vec<_> = flow.steps.iter().zip(0..).filter_map(first).collect();
+        maps.sort_by_key(|(_, first)| Reverse(flow.steps[*first as usize].priority));
         let mut machine = Self {
             flow,
             run: run.into(),
             seed,
             names,
+            maps,
             steps,
             tasks: HashMap::new(),
             unsettled: VecDeque::new(),
@@ -435,7 +444,7 @@ impl Machine {
             return Next::Wait(None);
         }
         let mut wake = None;
-        let mut best: Option<(Queued, TaskId)> = None;
+        let mut best: Option<Queued> = None;
         for step in self.queued.iter().copied().collect::<Vec<_>>() {
             let Some(queued) = self.head(step) else { continue };
             let at = self.start_at(step, queued.due.max(now));
@@ -445,18 +454,16 @@ impl Machine {
             }
             match at {
                 Some(at) if at <= now => {
-                    if best.as_ref().is_none_or(|(first, _)| queued < *first) {
-                        best = Some((queued, queued.task));
+                    if best.as_ref().is_none_or(|first| queued.rank() < first.rank()) {
+                        best = Some(queued);
                     }
                 }
                 at => wake = earlier(wake, at),
             }
         }
-        if let Some((_, task)) = best {
-            return Next::Start(task);
-        }
-        for map in self.readable() {
-            let Some(at) = self.start_at(map, now) else { continue };
+        // An item that is still to be read starts before what is ready and has a lower priority.
+        for (map, first) in self.readable(best.map(|queued| queued.priority.0)) {
+            let Some(at) = self.start_at(first, now) else { continue };
             match supply(map) {
                 Supply::Later => {}
                 // That there is no other item needs no place in the rate.
@@ -465,7 +472,10 @@ impl Machine {
                 Supply::Item => wake = earlier(wake, Some(at)),
             }
         }
-        Next::Wait(wake)
+        match best {
+            Some(queued) => Next::Start(queued.task),
+            None => Next::Wait(wake),
+        }
     }
 
     /// Applies what was written down.
@@ -1024,22 +1034,23 @@ impl Machine {
         self.is_cancelled
     }
 
-    /// The maps of which another item may be read.
-    fn readable(&self) -> Vec<StepId> {
-        let mut maps = Vec::new();
-        for (id, step) in (0..).zip(&self.flow.steps) {
-            let state = &self.steps[id as usize];
-            let Place::Map { .. } = step.place else { continue };
-            if state.is_open
+    /// The maps of which another item may be read, each with its first step: those whose items have a higher
+    /// priority than this.
+    fn readable(&self, above: Option<i32>) -> Vec<(StepId, StepId)> {
+        let is_above = |first: StepId| {
+            let priority = self.flow.steps[first as usize].priority;
+            above.is_none_or(|above| priority > above)
+        };
+        let has_more = |(map, first): &(StepId, StepId)| {
+            let state = &self.steps[*map as usize];
+            is_above(*first)
+                && state.is_open
                 && state.end.is_none()
                 && state.map.has_more()
-                && !self.has_too_many_dead(id)
+                && !self.has_too_many_dead(*map)
                 && state.map.counts.active < u64::from(WINDOW)
-            {
-                maps.push(id);
-            }
-        }
-        maps
+        };
+        self.maps.iter().copied().filter(has_more).collect()
     }
 
     /// From when on a step, and the map around it, have a slot, a place in their rate and a breaker that

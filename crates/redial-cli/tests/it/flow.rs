@@ -12,6 +12,8 @@ mod check;
 mod damage;
 mod dead;
 mod journal;
+#[cfg(target_os = "linux")]
+mod order;
 #[cfg(unix)]
 mod plan;
 mod report;

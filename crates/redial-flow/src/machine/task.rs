@@ -63,14 +63,21 @@ impl Task {
     }
 }
 
-/// An entry of a queue. What is due first comes first; of what is due at the same time, the highest
-/// priority; and then what was there first.
+/// An entry of the queue of a step: what is due first comes first, and then what was there first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Queued {
     pub(super) due: Time,
     pub(super) priority: Reverse<i32>,
     pub(super) sequence: u64,
     pub(super) task: TaskId,
+}
+
+impl Queued {
+    /// The order in which what is ready starts, also of different steps: the highest priority first, then what was due
+    /// first, then what was there first.
+    pub(super) fn rank(&self) -> (Reverse<i32>, Time, u64) {
+        (self.priority, self.due, self.sequence)
+    }
 }
 
 /// The seed of a task, from that of its run, the step's name and the place of the item: FNV-1a over them,

@@ -118,7 +118,7 @@ impl Draft {
                 step.timeout = map.timeout;
             }
             inherit(&mut step.rules, &map.rules);
-            if step.priority == 0 {
+            if !self.has_priority {
                 step.priority = map.priority;
             }
         }

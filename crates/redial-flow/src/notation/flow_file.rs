@@ -438,7 +438,10 @@ impl<'n> Reader<'_, 'n, '_> {
                     self.drafts[owner].step.rules.max_retry_after = self.duration(field);
                 }
                 "when" => self.drafts[owner].step.when = self.condition("when", value, at),
-                "priority" => self.drafts[owner].step.priority = self.priority(field),
+                "priority" => {
+                    self.drafts[owner].step.priority = self.priority(field);
+                    self.drafts[owner].has_priority = true;
+                }
                 "slots" => self.drafts[owner].step.slots = self.count(field),
                 "rate" => self.drafts[owner].step.rate = self.rate(field),
                 "budget" => self.drafts[owner].step.budget = self.budget(field),

@@ -27,6 +27,8 @@ pub(super) struct Draft {
     pub(super) place: Span,
     pub(super) policy: Policy,
     pub(super) needs: Vec<NeedDraft>,
+    /// Whether it has a priority of its own, be it 0.
+    pub(super) has_priority: bool,
     /// What stands on a map for its inner steps.
     pub(super) inner: Inherited,
 }
@@ -38,6 +40,7 @@ impl Draft {
             place,
             policy: Policy::Default,
             needs: Vec::new(),
+            has_priority: false,
             inner: Inherited::default(),
         }
     }

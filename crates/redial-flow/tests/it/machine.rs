@@ -218,6 +218,18 @@ fn the_highest_priority_of_what_is_due_starts_first() {
 }
 
 #[test]
+fn an_item_that_is_still_to_be_read_starts_before_what_has_a_lower_priority() {
+    let high = Step { priority: 5, ..step("high", ONCE) };
+    let mut flow = mapped(None, high);
+    flow.steps.extend((0..3).map(|at| step(&format!("low {at}"), ONCE)));
+    let mut world = World::new(flow, &|_, _| Ends::Well);
+    (world.slots, world.items) = (1, 3);
+    let (_, records) = run(&mut world);
+    let names: Vec<_> = starts(&records).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names[..3], ["high", "high", "high"], "{names:?}");
+}
+
+#[test]
 fn a_delay_that_the_command_asks_for_is_waited_exactly() {
     let ends = |_, attempt| if attempt == 1 { Ends::Asking(777) } else { Ends::Well };
     let mut world = World::new(flow([step("one", policy!("attempts: 3, delay: 5s"))]), &ends);
