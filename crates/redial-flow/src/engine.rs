@@ -1038,6 +1038,9 @@ impl Engine {
                 }
                 Err(message) => return self.dead(task, "bad-condition", message),
             }
+            if self.names_skipped(task) {
+                return self.settled(self.machine.skipped_with(now, task));
+            }
         }
         if let ReadyAction::Branch(arms) = &self.prepared.step(task.step).action {
             return match self.chosen(task, arms) {

@@ -6,6 +6,7 @@
 
 mod rate;
 mod shared;
+mod skipped;
 mod task;
 
 use std::cmp::Reverse;
@@ -16,6 +17,8 @@ use redial_core::{BreakerSnapshot, BudgetSnapshot, Call, Decision, SplitMix64, S
 
 use self::rate::Pacer;
 use self::shared::{Asked, Report, Shared};
+pub use self::skipped::NEEDS_SKIPPED;
+use self::skipped::NotRun;
 use self::task::{Phase, Queued, Task};
 use crate::flow::{self, Flow, NeedKind, OnFailure, Place, Step, StepId};
 use crate::record::{Action, Event, Outcome, Record, Verdict};
@@ -164,8 +167,10 @@ pub struct Machine {
     sequence: u64,
     running: u32,
     is_cancelled: bool,
-    /// Steps of items that have failed, where the item goes on.
+    /// Steps of items that have failed, where the item goes on; of an item, until it is over and not dead.
     continued: BTreeSet<TaskId>,
+    /// The same of steps that were skipped.
+    skipped: BTreeSet<TaskId>,
     /// The arms that branches have taken; of an item, until it is over and not dead.
     taken: HashMap<TaskId, StepId>,
 }
@@ -240,6 +245,7 @@ impl Machine {
             running: 0,
             is_cancelled: false,
             continued: BTreeSet::new(),
+            skipped: BTreeSet::new(),
             taken: HashMap::new(),
         };
         machine.open();
@@ -845,18 +851,23 @@ impl Machine {
 
     /// The end of a task after which nothing follows.
     fn gave_up(&self, id: TaskId, now: Time, outcome: Outcome, reason: &str) -> Record {
-        let may_have_succeeded = outcome != Outcome::Failed;
-        let (event, outcome) = match self.flow.steps[id.step as usize].on_failure {
-            OnFailure::Continue if !may_have_succeeded => (Event::StepEnd, Some(Outcome::Failed)),
-            OnFailure::Fallback if !may_have_succeeded => {
+        let (event, outcome) = match (outcome, self.flow.steps[id.step as usize].on_failure) {
+            (Outcome::Failed | Outcome::Skipped, OnFailure::Fallback) => {
                 (Event::StepEnd, Some(Outcome::Recovered))
             }
+            (Outcome::Failed, OnFailure::Continue) => (Event::StepEnd, Some(Outcome::Failed)),
+            // The command that is its fallback runs where it has failed.
+            (Outcome::Skipped, _) if self.has_substitute(id.step) => {
+                (Event::StepEnd, Some(Outcome::Failed))
+            }
+            (Outcome::Skipped, _) => (Event::StepEnd, Some(Outcome::Skipped)),
+            // What may have succeeded is a dead letter, whatever becomes of a failure.
             _ => (Event::Dead, None),
         };
         Record {
             outcome,
             reason: Some(reason.into()),
-            attempt: Some(self.attempts(id)),
+            attempt: Some(self.attempts(id)).filter(|attempts| *attempts > 0),
             ..self.record(now, event, id)
         }
     }
@@ -898,9 +909,11 @@ impl Machine {
         if end == End::Recovered {
             state.items[place] = ItemState::Recovered;
         }
-        if end == End::Continued {
-            self.continued.insert(id);
-        }
+        match end {
+            End::Continued => self.continued.insert(id),
+            End::Skipped => self.skipped.insert(id),
+            _ => false,
+        };
         let inner = |step: StepId| {
             let needs = &self.flow.steps[step as usize].needs;
             needs.iter().find(|need| (first..=last).contains(&need.step)).copied()
@@ -911,12 +924,12 @@ impl Machine {
             return;
         }
         self.steps[map as usize].map.counts.active -= 1;
-        for step in first..=last {
+        // A dead letter that is retried goes on with them.
+        for step in (first..=last).filter(|_| end != End::Dead) {
             let task = TaskId { step, item: Some(item) };
             self.continued.remove(&task);
-            if end != End::Dead {
-                self.taken.remove(&task);
-            }
+            self.skipped.remove(&task);
+            self.taken.remove(&task);
         }
         let state = &mut self.steps[map as usize].map;
         let (finished, count) = match (end, state.items[place]) {
@@ -977,7 +990,9 @@ impl Machine {
                             _ => self.enqueue(TaskId { step: id, item: None }, self.time),
                         }
                     }
-                    Err(end) => self.steps[id as usize].end = Some(end),
+                    Err(NotRun::RefersToSkipped) => self.skip(id),
+                    Err(NotRun::NotTaken) => self.steps[id as usize].end = Some(End::Skipped),
+                    Err(NotRun::Blocked) => self.steps[id as usize].end = Some(End::Blocked),
                 }
             }
             if !has_changed {
@@ -986,37 +1001,33 @@ impl Machine {
         }
     }
 
-    /// Whether a step may start, or how it ends because it never may; none where that is not known yet.
-    fn readiness(&self, id: StepId) -> Option<Result<(), End>> {
+    /// Whether a step may start, or why it never may; none where that is not known yet.
+    fn readiness(&self, id: StepId) -> Option<Result<(), NotRun>> {
         // What an arm needs counts only where it is taken.
         if let Some(branch) = self.branch_of(id) {
             let taken = self.taken(TaskId { step: branch, item: None });
             if !self.steps[branch as usize].end?.is_failure() && taken != Some(id) {
-                return Some(Err(End::Skipped));
+                return Some(Err(NotRun::NotTaken));
             }
         }
         let mut ready = Some(Ok(()));
         for need in &self.flow.steps[id as usize].needs {
             let dead = self.steps[need.step as usize].map.counts.dead;
             match (self.steps[need.step as usize].end, need.kind) {
-                (Some(end), _) if end.is_failure() => return Some(Err(End::Blocked)),
+                (Some(end), _) if end.is_failure() => return Some(Err(NotRun::Blocked)),
                 (Some(End::Succeeded), NeedKind::All) if dead > 0 => {
-                    return Some(Err(End::Blocked));
+                    return Some(Err(NotRun::Blocked));
                 }
-                (Some(_), NeedKind::Output) if self.is_skipped(need.step) => {
-                    ready = ready.and(Some(Err(End::Skipped)))
+                (Some(_), NeedKind::Output)
+                    if self.was_skipped(TaskId { step: need.step, item: None }) =>
+                {
+                    ready = ready.and(Some(Err(NotRun::RefersToSkipped)))
                 }
                 (Some(_), _) => {}
                 (None, _) => ready = None,
             }
         }
         ready
-    }
-
-    /// Whether a step was skipped, or the arm that it took.
-    fn is_skipped(&self, step: StepId) -> bool {
-        let step = self.taken(TaskId { step, item: None }).unwrap_or(step);
-        self.steps[step as usize].end == Some(End::Skipped)
     }
 
     /// Whether nothing more is to be done.

@@ -16,6 +16,7 @@ use crate::definition::{
 use crate::expression::{Dialect, Expression};
 use crate::flow::{self, Flow, NeedKind, OnFailure, Place, StepId};
 use crate::items::{FieldPath, Format, JsonPath, KeyBy, Selection, SortBy};
+use crate::reference::{Reference, Segment};
 use crate::shell::Shell;
 use crate::template::Template;
 
@@ -52,6 +53,8 @@ pub(crate) struct Ready {
     pub(crate) substitute: Option<StepId>,
     /// Whether a branch has decided about it, by its `when`.
     pub(crate) is_arm: bool,
+    /// The steps of the same map whose outputs it names, but for those that its `when` deals with.
+    pub(crate) names: Vec<StepId>,
     /// Whether a text of the flow may name it, so that its output has to be at hand.
     pub(crate) is_referred_to: bool,
 }
@@ -143,6 +146,7 @@ impl Prepared {
             // A substitute is referred to by the name of the step whose place it takes, an arm by that of its branch.
             let name = step.name.strip_suffix(".fallback").unwrap_or(&step.name);
             let branch = steps.iter().find(|step| step.name == name).and_then(Step::branch);
+            ready.names = ready.outputs_named(step, &steps);
             ready.is_referred_to = is_named(&texts, name)
                 || branch.is_some_and(|branch| is_named(&texts, branch))
                 || step
@@ -161,6 +165,64 @@ impl Prepared {
     pub(crate) fn named(&self, name: &str) -> Option<StepId> {
         self.flow.steps.iter().zip(0..).find(|(step, _)| step.name == name).map(|(_, id)| id)
     }
+}
+
+impl Ready {
+    /// The references of its texts, but for those of `when`.
+    fn references(&self) -> Vec<&Reference> {
+        let of_action: Vec<&Reference> = match &self.action {
+            ReadyAction::Run(arguments) => {
+                arguments.iter().flat_map(Template::references).collect()
+            }
+            ReadyAction::Shell(line) => line.references().collect(),
+            ReadyAction::WriteFile { path, content } => {
+                path.references().chain(content.references()).collect()
+            }
+            ReadyAction::Each(_) | ReadyAction::Branch(_) => Vec::new(),
+        };
+        let templates = self.env.iter().map(|(_, template)| template);
+        let templates = templates.chain(&self.dir).chain(&self.stdin);
+        of_action.into_iter().chain(templates.flat_map(Template::references)).collect()
+    }
+
+    /// See [`names`](Self::names).
+    fn outputs_named(&self, step: &Step, steps: &[Step]) -> Vec<StepId> {
+        // A fallback deals with whatever was skipped.
+        if step.inside.is_none() || self.instead_of.is_some() {
+            return Vec::new();
+        }
+        let handled: Vec<StepId> = self
+            .when
+            .iter()
+            .flat_map(Expression::references)
+            .filter_map(|one| {
+                let (root, path) = one.path.split_first()?;
+                step_of(root, path.first().map(String::as_str), steps).map(|(step, _)| step)
+            })
+            .collect();
+        let named = |reference: &Reference| {
+            let field = |at: usize| match reference.path().get(at) {
+                Some(Segment::Field(name)) => Some(name.as_str()),
+                _ => None,
+            };
+            let (id, used) = step_of(reference.root(), field(0), steps)?;
+            (field(used) == Some("output")).then_some(id)
+        };
+        let is_near = |id: &StepId| steps[*id as usize].inside == step.inside;
+        let mut named: Vec<StepId> = self.references().into_iter().filter_map(named).collect();
+        named.retain(|id| is_near(id) && !handled.contains(id));
+        named.sort_unstable();
+        named.dedup();
+        named
+    }
+}
+
+/// The step that a path begins with, and how many names after its first one are of the name: arms have a dot in it.
+fn step_of(root: &str, next: Option<&str>, steps: &[Step]) -> Option<(StepId, usize)> {
+    let named = |name: &str| steps.iter().position(|step| step.name == name);
+    let long = next.and_then(|next| named(&format!("{root}.{next}")));
+    let found = long.map(|at| (at, 1)).or_else(|| Some((named(root)?, 0)));
+    found.map(|(at, used)| (at as StepId, used))
 }
 
 /// Whether a text refers to a step: its name, and then what a path goes on with. Too often is no harm.
@@ -360,6 +422,7 @@ fn ready_step(step: &Step, steps: &[Step], names: &[&str], entry: &Entry) -> Res
         instead_of: original.filter(|of| is_substitute(*of)),
         substitute: id_of(&substitute_name(&step.name)),
         is_arm: step.branch().is_some(),
+        names: Vec::new(),
         is_referred_to: false,
     })
 }

@@ -21,6 +21,8 @@ mod report;
 mod seed_001;
 #[cfg(unix)]
 mod shared;
+#[cfg(target_os = "linux")]
+mod skipped;
 mod status;
 mod trace;
 #[cfg(target_os = "linux")]

@@ -67,6 +67,12 @@ impl Engine {
         }
     }
 
+    /// Whether a task of an item names the output of a step that was skipped for it. Outside of maps the machine knows.
+    pub(super) fn names_skipped(&self, task: TaskId) -> bool {
+        let mut named = self.prepared.step(task.step).names.iter();
+        named.any(|step| self.machine.was_skipped(TaskId { step: *step, ..task }))
+    }
+
     /// The first arm whose condition holds, or that has none.
     pub(super) fn chosen(&self, task: TaskId, arms: &[StepId]) -> Result<Option<StepId>, String> {
         for arm in arms {
@@ -137,7 +143,7 @@ impl Values<'_> {
         match name {
             "failed" => json(self.has_failed(task).into()),
             "succeeded" => json((!self.has_failed(task)).into()),
-            "skipped" => json((self.machine.end(step) == Some(End::Skipped)).into()),
+            "skipped" => json(self.machine.was_skipped(task).into()),
             "output" => self.output(self.speaker(task)).map(Some),
             _ => Ok(None),
         }

@@ -396,7 +396,10 @@ impl Reader {
         note(task, record);
         (task.reason, task.message) = (record.reason.clone(), record.message.clone());
         (task.due_ns, task.ready_ns) = (None, None);
-        if task.attempts.is_empty() && state != TaskState::Skipped {
+        // What names the output of a skipped step has not failed.
+        let is_failure = state != TaskState::Skipped
+            && record.reason.as_deref() != Some(crate::machine::NEEDS_SKIPPED);
+        if task.attempts.is_empty() && is_failure {
             let what = record.reason.as_deref().unwrap_or("failed").to_owned();
             self.count_reason(what, record.message.as_deref());
         }

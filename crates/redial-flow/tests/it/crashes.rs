@@ -334,3 +334,72 @@ fn a_step_with_one_attempt_is_dead_when_that_is_lost() {
     assert!(world.run(&mut machine, &mut records, usize::MAX));
     assert_eq!(machine.end(0), Some(End::Dead));
 }
+
+/// What takes no arm is skipped; who names it is, too, or its fallback takes its place, which may be a command.
+fn skipping_flow() -> Flow {
+    let output = |step: Step, other: u32| needs(step, other, NeedKind::Output);
+    let value = Step { on_failure: OnFailure::Fallback, ..step("value", ONCE) };
+    let command = Step { on_failure: OnFailure::Continue, ..step("command", ONCE) };
+    let substitute =
+        Step { is_substitute: true, ..step("command.fallback", policy!("attempts: 6")) };
+    Flow {
+        name: "skipping".into(),
+        steps: vec![
+            step("branch", ONCE),
+            needs(step("arm", ONCE), 0, NeedKind::Taken),
+            output(step("after", ONCE), 0),
+            output(value, 2),
+            output(command, 0),
+            needs(substitute, 4, NeedKind::Over),
+            output(map("each", 6, 1, None), 2),
+            inside(6, step("inner", ONCE)),
+            needs(step("last", policy!("attempts: 6")), 6, NeedKind::Over),
+        ],
+    }
+}
+
+#[test]
+fn a_kill_after_any_record_skips_and_recovers_each_step_once() {
+    let ends = |task: TaskId, _| match task.step {
+        0 => Ends::Taking(None),
+        _ => Ends::Well,
+    };
+    let mut undisturbed = World::new(skipping_flow(), &ends);
+    let mut machine = undisturbed.machine();
+    let mut all = Vec::new();
+    assert!(undisturbed.run(&mut machine, &mut all, usize::MAX));
+    let outcomes = |records: &[Record]| -> BTreeMap<String, Option<Outcome>> {
+        let ends = records.iter().filter(|record| record.event == Event::StepEnd);
+        let mut found = BTreeMap::new();
+        for record in ends {
+            let step = record.step.as_deref().unwrap().to_owned();
+            assert!(found.insert(step.clone(), record.outcome).is_none(), "{step} ended twice");
+        }
+        found
+    };
+    let expected = [
+        ("after", Outcome::Skipped),
+        ("branch", Outcome::Skipped),
+        ("command", Outcome::Failed),
+        ("each", Outcome::Skipped),
+        ("value", Outcome::Recovered),
+    ];
+    let expected: BTreeMap<_, _> =
+        expected.into_iter().map(|(step, outcome)| (step.to_owned(), Some(outcome))).collect();
+    assert_eq!(outcomes(&all), expected);
+    for kill_after in 0..=all.len() {
+        let mut world = World::new(skipping_flow(), &ends);
+        let mut machine = world.machine();
+        let mut records = Vec::new();
+        if !world.run(&mut machine, &mut records, kill_after) {
+            machine = world.resume(&mut records, Duration::from_millis(5));
+            assert!(world.run(&mut machine, &mut records, usize::MAX));
+        }
+        let after = format!("killed after {kill_after}");
+        assert_eq!(outcomes(&records), expected, "{after}");
+        let all_ends: Vec<_> = (0..9).map(|step| machine.end(step)).collect();
+        assert_eq!(all_ends[3], Some(End::Recovered), "{after}");
+        assert_eq!(all_ends[5], Some(End::Succeeded), "{after}");
+        assert_eq!(all_ends[8], Some(End::Succeeded), "{after}");
+    }
+}
