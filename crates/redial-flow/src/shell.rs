@@ -106,6 +106,12 @@ impl Shell {
     ///
     /// If a reference is none, a value would be parsed again, or its quoting is unclear.
     pub fn parse(line: &str, roots: &[&str]) -> Result<Self, BadTemplate> {
+        let (shell, found) = Self::read(line, roots);
+        found.into_iter().next().map_or(Ok(shell), Err)
+    }
+
+    /// Reads a line, with all that is wrong with it, each at its bytes. Where the quoting is unclear, the rest is not read.
+    pub(crate) fn read(line: &str, roots: &[&str]) -> (Self, Vec<BadTemplate>) {
         lexer::lex(line, roots)
     }
 

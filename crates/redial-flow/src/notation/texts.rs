@@ -92,13 +92,8 @@ impl<'n> Reader<'_, 'n, '_> {
         };
         let roots = self.roots_in(&text);
         let roots: Vec<&str> = roots.iter().map(String::as_str).collect();
-        let line = match Shell::parse(&text, &roots) {
-            Ok(line) => line,
-            Err(bad) => {
-                self.bad_template(field, node, &bad);
-                return None;
-            }
-        };
+        let (line, found) = Shell::read(&text, &roots);
+        found.iter().for_each(|bad| self.bad_template(field, node, bad));
         let mut rewrites = Vec::new();
         if line.references().next().is_some() {
             let places = self.source.places(node);
@@ -106,6 +101,9 @@ impl<'n> Reader<'_, 'n, '_> {
             rewrites.extend(
                 references.filter_map(|one| self.reference(field, &places, &text, &one, at)),
             );
+        }
+        if !found.is_empty() {
+            return None;
         }
         for one in line.suspicions(&self.values) {
             self.suspect(field, node, &one);

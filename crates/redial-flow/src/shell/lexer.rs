@@ -15,22 +15,30 @@ use crate::interpreter::{Refused, Word};
 use crate::reference::name_at;
 use crate::template::{BadTemplate, BadTemplateKind};
 
-/// Reads a line.
-pub(super) fn lex(line: &str, roots: &[&str]) -> Result<Shell, BadTemplate> {
+/// Reads a line: as far as its quoting is clear, and with all that is wrong with it, in the order of its bytes.
+pub(super) fn lex(line: &str, roots: &[&str]) -> (Shell, Vec<BadTemplate>) {
     let known: HashSet<&str> = roots.iter().copied().collect();
+    let unread = || Shell { pieces: vec![Piece::Text(line.to_owned())], uses: Vec::new() };
     if !mentions(line.as_bytes(), &known) {
-        return Ok(Shell { pieces: vec![Piece::Text(line.to_owned())], uses: Vec::new() });
+        return (unread(), Vec::new());
     }
     if line.len() > STRING_MAX {
         let message =
             format!("the line has {} bytes, and the system takes {STRING_MAX}", line.len());
-        return Err(unclear(0..0, message, "put it in a file, and run that with arguments"));
+        let remedy = "put it in a file, and run that with arguments";
+        return (unread(), vec![unclear(0..0, message, remedy)]);
     }
     let mut output = Output { roots, known, ..Output::default() };
-    let mut lexer = Lexer::new(line.as_bytes(), &mut output);
-    lexer.commands(false)?;
-    output.check()?;
-    Ok(output.finish(line))
+    match Lexer::new(line.as_bytes(), &mut output).commands(false) {
+        Ok(()) => output.check(),
+        // What follows it cannot be read.
+        Err(bad) => output.found.push(bad),
+    }
+    let mut found = std::mem::take(&mut output.found);
+    found.sort_by_key(|bad| bad.span.start);
+    // A value in the words of two commands, as in `eval $(eval ${x})`, is told once, and so is a reference without an end.
+    found.dedup_by_key(|bad| bad.span.start);
+    (output.finish(line), found)
 }
 
 fn unclear(
@@ -97,23 +105,24 @@ struct Output<'t> {
     integers: bool,
     /// A program that executes the standard input of the line.
     executes_stdin: Option<&'static str>,
+    /// What is wrong and does not keep the rest of the line from being read.
+    found: Vec<BadTemplate>,
 }
 
 impl Output<'_> {
     /// What can only be said once everything is read.
-    fn check(&self) -> Result<(), BadTemplate> {
+    fn check(&mut self) {
         for one in &self.uses {
             let span = one.reference.span();
             let root = one.reference.root();
             if one.words && !one.alone {
-                return Err(BadTemplate::reference(
+                self.found.push(BadTemplate::reference(
                     span,
                     "`:words` stands for words of a command, and here is none",
                     "let it stand alone between blanks, and not in quotes",
                 ));
-            }
-            if one.reference.path().is_empty() && self.assigned.contains(root) {
-                return Err(BadTemplate::reference(
+            } else if one.reference.path().is_empty() && self.assigned.contains(root) {
+                self.found.push(BadTemplate::reference(
                     span,
                     format!(
                         "the line sets a variable `{root}`, and `${{{root}}}` is a value of the flow"
@@ -122,13 +131,12 @@ impl Output<'_> {
                 ));
             }
         }
-        match self.uses.first() {
-            Some(one) if self.integers => Err(nested(
+        if let Some(one) = self.uses.first().filter(|_| self.integers) {
+            self.found.push(nested(
                 one.reference.span(),
                 "declare -i",
                 "some shells evaluate what is assigned to such a variable; leave the `-i` out",
-            )),
-            _ => Ok(()),
+            ));
         }
     }
 
@@ -259,6 +267,11 @@ impl<'t, 'o, 'r> Lexer<'t, 'o, 'r> {
 
     fn here(&self) -> Range<usize> {
         self.span(self.at, (self.at + 1).min(self.end))
+    }
+
+    /// Tells what is wrong, and goes on.
+    fn tell(&mut self, bad: BadTemplate) {
+        self.output.found.push(bad);
     }
 
     fn unclosed(&self, from: usize, what: &str) -> BadTemplate {

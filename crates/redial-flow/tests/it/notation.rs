@@ -364,6 +364,33 @@ nested-interpreter `${inputs.name}`: fallback: `awk` would parse the value; name
 }
 
 #[test]
+fn everything_that_is_wrong_with_a_line_is_told_at_its_bytes() {
+    check(
+        r#"
+inputs: {n: a, m: b}
+steps:
+  a:
+    shell: |
+      eval "${inputs.n}" ${inputs.m}; echo $(( ${inputs.m} + 1))
+      awk "{print ${inputs.n}}" | tee ${inputs.zz}
+      echo ${inptus.m} ${inputs-x}; ${inputs.n}=1
+      echo ${inputs.m} | sh; echo '${inputs.n}
+"#,
+        r#"
+nested-interpreter `${inputs.n}`: shell: `eval` would parse the value; name it in `env`, and use that variable in quotes there
+nested-interpreter `${inputs.m}`: shell: `eval` would parse the value; name it in `env`, and use that variable in quotes there
+nested-interpreter `${inputs.m}`: shell: `$((…))` would parse the value; some shells run commands in arithmetic; use $(expr …), which takes arguments
+nested-interpreter `${inputs.n}`: shell: `awk` would parse the value; name it in `env`, and read it as ENVIRON["NAME"]
+unknown-value `${inputs.zz}`: shell: there is no input `zz`; there is m, n
+unknown-value `${inptus.m}`: shell: nothing is called `inptus`; did you mean `inputs`?
+bad-reference `${inputs`: shell: `inputs` is a value of the flow, and what follows is no path into it; assign it to a variable first for the shell's operators: v=${inputs}; echo "${v%.png}"
+nested-interpreter `${inputs.n}`: shell: `the shell` would parse the value; the name of a variable has to be known; write it
+unclear-shell `'`: shell: nothing closes this quote; close it
+"#,
+    );
+}
+
+#[test]
 fn fields_have_their_kinds() {
     check(
         r#"

@@ -7,6 +7,11 @@ use super::{Lexed, Lexer, Lexing, nested, unclear};
 use crate::interpreter::{self, Reading, Word, assignment, stdin_is_code};
 use crate::shell::Quoting;
 
+/// How many values in the code of one command are told.
+const REFUSED_MAX: usize = 8;
+
+const NAME_A_VARIABLE: &str = "the name of a variable has to be known; write it";
+
 /// One command of a pipeline.
 struct Stage {
     pipeline: usize,
@@ -176,11 +181,8 @@ impl Lexer<'_, '_, '_> {
         }
         if empty && list.words.len() <= 1 {
             if let Some(span) = list.words.first().and_then(|word| word.value.clone()) {
-                return Err(nested(
-                    span,
-                    "the shell",
-                    "the name of a function has to be known; write it",
-                ));
+                let remedy = "the name of a function has to be known; write it";
+                self.tell(nested(span, "the shell", remedy));
             }
             self.at += blanks + 2;
             list.words.clear();
@@ -275,7 +277,7 @@ impl Lexer<'_, '_, '_> {
             match (target, lexed.word.value) {
                 (Target::Descriptor, Some(span)) => {
                     let remedy = "some expand what follows `>&` twice; write a number there, or `>` and a file";
-                    return Err(nested(span, "the shell", remedy));
+                    self.tell(nested(span, "the shell", remedy));
                 }
                 (Target::Text, value) => list.input = list.input.take().or(value),
                 _ => {}
@@ -307,7 +309,7 @@ impl Lexer<'_, '_, '_> {
             if let Some(name) = assignment(&lexed.word.text)
                 .filter(|name| lexed.unquoted.is_none_or(|plain| name.len() < plain))
             {
-                self.assign(name, lexed.word.value.clone())?;
+                self.assign(name, lexed.word.value.clone());
                 list.after_assignment = true;
                 return Ok(());
             }
@@ -317,11 +319,7 @@ impl Lexer<'_, '_, '_> {
                 return Err(unclear(span, "`sh` has no arrays", remedy));
             }
             if let Some(span) = names_a_variable(&lexed) {
-                return Err(nested(
-                    span,
-                    "the shell",
-                    "the name of a variable has to be known; write it",
-                ));
+                self.tell(nested(span, "the shell", NAME_A_VARIABLE));
             }
             match lexed.keyword() {
                 b"if" | b"then" | b"else" | b"elif" | b"do" | b"while" | b"until" | b"!" | b"{" => {
@@ -360,13 +358,7 @@ impl Lexer<'_, '_, '_> {
             .is_some_and(|first| matches!(first.text.as_slice(), b"for" | b"select"));
         if of_for && list.words.len() == 1 {
             match lexed.word.value {
-                Some(span) => {
-                    return Err(nested(
-                        span,
-                        "the shell",
-                        "the name of a variable has to be known; write it",
-                    ));
-                }
+                Some(ref span) => self.tell(nested(span.clone(), "the shell", NAME_A_VARIABLE)),
                 None => self.note_assigned(&lexed.word.text),
             }
         }
@@ -394,20 +386,16 @@ impl Lexer<'_, '_, '_> {
         }
     }
 
-    fn assign(&mut self, name: &[u8], value: Option<Range<usize>>) -> Lexing {
+    fn assign(&mut self, name: &[u8], value: Option<Range<usize>>) {
         const EXPANDED: &[&[u8]] =
             &[b"PS0", b"PS1", b"PS2", b"PS4", b"PROMPT_COMMAND", b"ENV", b"BASH_ENV"];
         if let Some(span) = value
             && EXPANDED.contains(&name)
         {
-            return Err(nested(
-                span,
-                "the shell",
-                "it expands what this variable holds; use another",
-            ));
+            let remedy = "it expands what this variable holds; use another";
+            self.tell(nested(span, "the shell", remedy));
         }
         self.note_assigned(name);
-        Ok(())
     }
 
     fn note_assigned(&mut self, name: &[u8]) {
@@ -437,13 +425,17 @@ impl Lexer<'_, '_, '_> {
     }
 
     fn end_command(&mut self, list: &mut List) -> Lexing {
-        let words = std::mem::take(&mut list.words);
+        let mut words = std::mem::take(&mut list.words);
+        let value = words.iter().find_map(|word| word.value.clone());
         list.started = false;
         list.names_function = false;
-        let reading = interpreter::read(&words, true);
-        if let Some(refused) = reading.refused {
-            let span = words[refused.word].value.clone().unwrap_or_default();
-            return Err(refused.into_error(span));
+        let mut reading = interpreter::read(&words, true);
+        for _ in 0..REFUSED_MAX {
+            let Some(refused) = reading.refused.take() else { break };
+            // What is told is told once: the next one is found as if it were not there.
+            let span = words[refused.word].value.take().unwrap_or_default();
+            self.tell(refused.into_error(span));
+            reading = interpreter::read(&words, true);
         }
         if let Some(first) = words.first() {
             match first.text.as_slice() {
@@ -466,7 +458,7 @@ impl Lexer<'_, '_, '_> {
         list.stages.push(Stage {
             pipeline: list.pipeline,
             reading,
-            value: words.iter().find_map(|word| word.value.clone()),
+            value,
             input: list.input.take(),
             is_redirected: std::mem::take(&mut list.is_redirected),
         });
@@ -482,7 +474,7 @@ impl Lexer<'_, '_, '_> {
             said = said.filter(|(pipeline, _)| *pipeline == stage.pipeline);
             let heard = stage.input.clone().or(said.as_ref().map(|(_, span)| span.clone()));
             if let (Some(program), Some(span)) = (stage.reading.stdin, heard.clone()) {
-                return Err(stdin_is_code(span, program));
+                self.tell(stdin_is_code(span, program));
             }
             // The first of a pipeline reads what the line itself is given.
             if is_first && !stage.is_redirected && self.output.executes_stdin.is_none() {

@@ -79,7 +79,7 @@ impl Lexer<'_, '_, '_> {
     /// A dollar where the shell has none: our reference, or text. Of two before a brace, one goes.
     pub(super) fn literal_dollar(&mut self) -> Lexing<Option<(Reference, bool)>> {
         match self.dollars()? {
-            (1, true) => match self.reference()? {
+            (1, true) => match self.reference() {
                 Some(found) => return Ok(Some(found)),
                 None => self.at += 1,
             },
@@ -157,7 +157,7 @@ impl Lexer<'_, '_, '_> {
 
     fn dollar(&mut self, quoting: Quoting, lexed: &mut Lexed) -> Lexing {
         match self.dollars()? {
-            (1, true) => match self.reference()? {
+            (1, true) => match self.reference() {
                 Some((reference, words)) => self.use_value(reference, words, quoting, lexed),
                 None => self.shells_brace(quoting, lexed),
             },
@@ -285,7 +285,18 @@ impl Lexer<'_, '_, '_> {
     }
 
     /// Our reference at `${`, and whether it asks for words. None if it is the shell's.
-    fn reference(&self) -> Lexing<Option<(Reference, bool)>> {
+    fn reference(&mut self) -> Option<(Reference, bool)> {
+        match self.claimed() {
+            Ok(found) => found,
+            Err(bad) => {
+                // It is read on as one of the shell's.
+                self.tell(bad);
+                None
+            }
+        }
+    }
+
+    fn claimed(&self) -> Lexing<Option<(Reference, bool)>> {
         let start = self.at;
         let text = &self.text[..self.end];
         let mixed = |root: &str, end: usize| {
@@ -334,14 +345,14 @@ impl Lexer<'_, '_, '_> {
     ) -> Lexing {
         let span = reference.span();
         if self.arithmetic > 0 {
-            return Err(nested(
-                span,
+            self.tell(nested(
+                span.clone(),
                 "$((…))",
                 "some shells run commands in arithmetic; use $(expr …), which takes arguments",
             ));
-        }
-        if let Some(message) = self.forbidden {
-            return Err(unclear(span, message, "assign it to a variable first, and use that"));
+        } else if let Some(message) = self.forbidden {
+            let remedy = "assign it to a variable first, and use that";
+            self.tell(unclear(span.clone(), message, remedy));
         }
         // In this text the reference may have backslashes that it has not in the line.
         let length = self.length_of(&span);
@@ -429,8 +440,9 @@ impl Lexer<'_, '_, '_> {
         };
         // `${x:-sh -c ${item}}` is a command of three words.
         if let Some(one) = self.output.uses.get(before).filter(|_| several_words) {
-            return Err(unclear(
-                one.reference.span(),
+            let span = one.reference.span();
+            self.tell(unclear(
+                span,
                 "the text here becomes several words",
                 "put double quotes around the whole `${…}`",
             ));
