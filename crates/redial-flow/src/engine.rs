@@ -37,7 +37,7 @@ use crate::accepted::Acceptance;
 use crate::argument_space::ArgumentSpace;
 use crate::flow::{Place, StepId};
 use crate::journal::{self, Sync, Writer};
-use crate::machine::{Impossible, ItemState, Machine, Next, TaskId};
+use crate::machine::{BAD_SOURCE, End, FAILURES_MAX, Impossible, ItemState, Machine, Next, TaskId};
 use crate::prepared::{BadDefinition, Prepared, ReadyAction};
 use crate::record::{Event, Outcome, Record, Start, Verdict};
 use crate::store::{Held, Segment, StoreError};
@@ -517,11 +517,24 @@ impl Engine {
     /// # Errors
     /// Where that cannot be written down.
     pub fn read_sources_again(&mut self) -> Result<(), EngineError> {
-        // What was no item is told anew if it is none still.
-        for (map, item) in self.sources.refused().collect::<Vec<_>>() {
-            let Place::Map { first, .. } = self.prepared.flow.steps[map as usize].place else {
-                continue;
-            };
+        for map in self.sources.maps() {
+            self.drop_refused(map)?;
+            if self.machine.is_dead_letter(map) {
+                self.revive(TaskId { step: map, item: None })?;
+            }
+        }
+        self.sources.read_again(&self.machine);
+        self.machine.expect_more_items();
+        Ok(())
+    }
+
+    /// What was no item is told anew, if it is none still, when the source is read again. Gives the tasks.
+    fn drop_refused(&mut self, map: StepId) -> Result<Vec<TaskId>, EngineError> {
+        let Place::Map { first, .. } = self.prepared.flow.steps[map as usize].place else {
+            return Ok(Vec::new());
+        };
+        let mut dropped = Vec::new();
+        for item in self.sources.refused(map) {
             let task = TaskId { step: first, item: Some(item) };
             let state = self.machine.item(map, item);
             if state.is_none_or(|state| !state.is_finished()) {
@@ -530,9 +543,29 @@ impl Engine {
             if state != Some(ItemState::Dropped) {
                 self.drop_dead(task)?;
             }
+            dropped.push(task);
         }
-        self.sources.read_again(&self.machine);
-        self.machine.expect_more_items();
+        Ok(dropped)
+    }
+
+    /// Dead letters are tried anew, each with a fresh policy. Of a map, its source is read again: what is finished stays,
+    /// and what was no item is told anew if it is none still.
+    ///
+    /// # Errors
+    /// Where one of them is none, or that cannot be written down.
+    pub fn revive_all(&mut self, tasks: &[TaskId]) -> Result<(), EngineError> {
+        let is_map = |task: &&TaskId| {
+            matches!(self.prepared.flow.steps[task.step as usize].place, Place::Map { .. })
+        };
+        let (maps, others): (Vec<&TaskId>, Vec<&TaskId>) = tasks.iter().partition(is_map);
+        let mut dropped = Vec::new();
+        for map in maps {
+            dropped.extend(self.drop_refused(map.step)?);
+            self.revive(*map)?;
+        }
+        for task in others.into_iter().filter(|task| !dropped.contains(task)) {
+            self.revive(*task)?;
+        }
         Ok(())
     }
 
@@ -993,8 +1026,13 @@ impl Engine {
         }
     }
 
-    /// A record of the machine's own: a decision, a dead letter, a fallback.
+    /// A record of the machine's own: a decision, a dead letter, a fallback, a map that is stopped.
     fn settled(&mut self, mut record: Record) {
+        if record.reason.as_deref() == Some(FAILURES_MAX)
+            && let Some(task) = self.machine.task(&record)
+        {
+            self.tell_stopped(task.step, &mut record);
+        }
         if record.event == Event::Dead
             && let Some(task) = self.machine.task(&record)
         {
@@ -1017,6 +1055,24 @@ impl Engine {
             }
         }
         self.record(record);
+    }
+
+    /// Says why a map is stopped, and how many of its items were not run, as far as that can be known.
+    fn tell_stopped(&mut self, map: StepId, record: &mut Record) {
+        let counts = self.machine.counts(map);
+        let known = u32::try_from(counts.known).unwrap_or(u32::MAX);
+        let (left, is_all) = self.sources.left(map, known);
+        let left = match (left, is_all) {
+            (0, true) => String::new(),
+            (0, false) => "; what else its source has was not run".to_owned(),
+            (1, true) => "; 1 item was not run".to_owned(),
+            (left, true) => format!("; {left} items were not run"),
+            (left, false) => format!("; {left} items or more were not run"),
+        };
+        let (dead, finished) = (counts.dead, counts.finished());
+        let message =
+            format!("{dead} of {finished} items are dead, more than failures_max allows{left}");
+        record.message = Some(message.into());
     }
 
     /// An attempt is due: writes down its start, or why there is none.
@@ -1078,13 +1134,9 @@ impl Engine {
             match opened {
                 Ok(source) => self.sources.opened(map, source),
                 Err(message) => {
-                    // A map whose items cannot be read fails as a whole.
-                    let now = self.now();
-                    let id = TaskId { step: map, item: None };
-                    let mut record = self.machine.record(now, Event::Dead, id);
-                    record.reason = Some("bad-source".into());
-                    record.message = Some(message.into());
-                    self.record(record);
+                    let known = self.machine.counts(map).known;
+                    let known = u32::try_from(known).unwrap_or(u32::MAX);
+                    self.record_items_end(map, known, Some(message));
                     return Ok(());
                 }
             }
@@ -1126,7 +1178,7 @@ impl Engine {
         if let Place::Map { first, .. } = self.prepared.flow.steps[map as usize].place {
             let (reason, message) = match &broken {
                 None => ("vanished", "it is not in the source any more"),
-                Some(_) => ("bad-source", "the source could not be read as far as this item"),
+                Some(_) => (BAD_SOURCE, "the source could not be read as far as this item"),
             };
             for (item, key) in self.sources.take_vanished(map, &self.machine) {
                 let task = TaskId { step: first, item: Some(item) };
@@ -1136,11 +1188,17 @@ impl Engine {
                 self.record(record);
             }
         }
+        self.record_items_end(map, self.sources.count(map), broken);
+    }
+
+    /// A source has so many items; or why no more can be read: then the machine makes the map a dead letter, once all its
+    /// items are over.
+    fn record_items_end(&mut self, map: StepId, items: u32, broken: Option<String>) {
         let id = TaskId { step: map, item: None };
-        let items = Some(self.sources.count(map));
-        let reason = broken.is_some().then(|| "bad-source".into());
+        let reason = broken.is_some().then(|| BAD_SOURCE.into());
         let record = self.machine.record(self.now(), Event::ItemsEnd, id);
-        self.record(Record { items, reason, message: broken.map(Into::into), ..record });
+        let message = broken.map(Into::into);
+        self.record(Record { items: Some(items), reason, message, ..record });
         self.machine.all_admitted(map);
     }
 
@@ -1366,7 +1424,6 @@ impl Engine {
 
     /// Whether dead letters are left, or a step has failed.
     pub fn has_failed(&self) -> bool {
-        use crate::machine::End;
         if self.machine.is_cancelled() {
             return true;
         }

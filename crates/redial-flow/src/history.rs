@@ -181,6 +181,8 @@ pub struct StepHistory {
     pub last_ns: Option<u64>,
     /// How many items a map has, once its source is at its end.
     pub items: Option<u32>,
+    /// Why nothing more of a map starts: too many of its items are dead.
+    pub stopped: Option<String>,
     /// The arm that a branch has taken, outside of a map.
     pub arm: Option<String>,
 }

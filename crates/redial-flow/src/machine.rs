@@ -4,6 +4,7 @@
 //! Whoever drives it writes down every record before it acts on it. So what a run has come to is what its
 //! records say: a crash can be tried after each of them, and a run is replayed by applying them again.
 
+mod maps;
 mod rate;
 mod shared;
 mod skipped;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use redial_core::{BreakerSnapshot, BudgetSnapshot, Call, Decision, SplitMix64, Stop, Time};
 
+pub use self::maps::{BAD_SOURCE, FAILURES_MAX};
 use self::rate::Pacer;
 use self::shared::{Asked, Report, Shared};
 pub use self::skipped::NEEDS_SKIPPED;
@@ -160,6 +162,8 @@ pub struct Machine {
     tasks: HashMap<TaskId, Task>,
     /// Tasks whose failure is still to be decided, or whose end is still to be written down.
     unsettled: VecDeque<TaskId>,
+    /// Maps that may have come to a bad end, which is still to be written down.
+    ending: BTreeSet<StepId>,
     /// Steps whose queues are not empty.
     queued: BTreeSet<StepId>,
     /// The time of the last record.
@@ -200,8 +204,10 @@ struct Map {
     admitted: u32,
     /// How many there are, once that is known.
     length: Option<u32>,
-    /// The source could not be read to its end.
-    is_broken: bool,
+    /// Why the source could not be read to its end.
+    broken: Option<Box<str>>,
+    /// Nothing more of it starts, because too many of its items are dead.
+    is_stopped: bool,
     /// Dead letters from before the source was read again: they are not held against it.
     forgiven: u64,
 }
@@ -239,6 +245,7 @@ impl Machine {
             steps,
             tasks: HashMap::new(),
             unsettled: VecDeque::new(),
+            ending: BTreeSet::new(),
             queued: BTreeSet::new(),
             time: Time::ZERO,
             sequence: 0,
@@ -397,7 +404,8 @@ impl Machine {
         for (state, step) in self.steps.iter_mut().zip(&self.flow.steps) {
             if matches!(step.place, Place::Map { .. }) {
                 (state.map.length, state.map.admitted) = (None, 0);
-                (state.map.is_broken, state.map.forgiven) = (false, state.map.counts.dead);
+                (state.map.broken, state.map.is_stopped) = (None, false);
+                state.map.forgiven = state.map.counts.dead;
                 (state.end, state.is_open) = (None, true);
             }
         }
@@ -441,6 +449,9 @@ impl Machine {
     ) -> Next {
         if let Some(task) = self.unsettled.front() {
             return Next::Write(Box::new(self.settle(*task, now)));
+        }
+        if let Some(record) = self.bad_end(now) {
+            return Next::Write(Box::new(record));
         }
         if self.is_over() {
             return Next::Over;
@@ -498,18 +509,7 @@ impl Machine {
             }
             Event::RunEnd => {}
             Event::Cancel => self.is_cancelled = true,
-            Event::ItemsEnd => {
-                let map = self.step_of(record)?;
-                if !matches!(self.flow.steps[map as usize].place, Place::Map { .. }) {
-                    return Err(impossible(record, "it is no map"));
-                }
-                let state = &mut self.steps[map as usize].map;
-                let known = state.items.len() as u32;
-                state.length = Some(record.items.unwrap_or(known).max(known));
-                state.is_broken = record.reason.is_some();
-                self.time = time;
-                self.close(map);
-            }
+            Event::ItemsEnd => self.items_ended(record, time)?,
             Event::AttemptStart => self.attempt_started(record, time)?,
             Event::AttemptEnd => self.attempt_ended(record, time)?,
             Event::Decision => self.decided(record, time)?,
@@ -733,7 +733,7 @@ impl Machine {
         // A map itself has no attempts: its source is read again.
         if let Place::Map { .. } = self.flow.steps[id.step as usize].place {
             let map = &mut self.steps[id.step as usize].map;
-            (map.length, map.admitted) = (None, 0);
+            (map.length, map.admitted, map.broken) = (None, 0, None);
             return Ok(());
         }
         self.tasks.insert(id, Task::new(record.generation));
@@ -750,6 +750,7 @@ impl Machine {
             self.time = time;
             self.no_longer_dead(map, item, ItemState::Dropped);
             self.steps[map as usize].map.counts.dropped += 1;
+            self.go_on_within_bound(map);
             return Ok(());
         }
         // It stays failed, and what needs it does not run: only nobody is to look after it any more.
@@ -942,32 +943,6 @@ impl Machine {
         self.close(map);
     }
 
-    /// A map is over when its source is, and all its items are; or when too many are dead.
-    fn close(&mut self, map: StepId) {
-        let Map { counts, length, is_broken, .. } = self.steps[map as usize].map;
-        if counts.active > 0 {
-            return;
-        }
-        let is_read = length.is_some_and(|length| counts.finished() == u64::from(length));
-        let end = match () {
-            () if self.has_too_many_dead(map) => End::Dead,
-            () if is_read && is_broken => End::Dead,
-            () if is_read => End::Succeeded,
-            () => return,
-        };
-        self.steps[map as usize].end = Some(end);
-        self.open();
-    }
-
-    fn has_too_many_dead(&self, map: StepId) -> bool {
-        let Place::Map { failures_max, .. } = self.flow.steps[map as usize].place else {
-            return false;
-        };
-        let Map { counts, forgiven, .. } = &self.steps[map as usize].map;
-        let (dead, finished) = (counts.dead - forgiven, counts.finished() - forgiven);
-        failures_max.is_some_and(|max| max.is_exceeded(dead, finished))
-    }
-
     /// Opens the steps that have what they need, and ends those that will never have it.
     fn open(&mut self) {
         loop {
@@ -1118,7 +1093,7 @@ impl Machine {
     fn enter(&mut self, map: StepId, item: u32) {
         let state = &mut self.steps[map as usize];
         // An item may come after the map was over: its source is read once more.
-        (state.end, state.is_open) = (None, true);
+        (state.end, state.is_open, state.map.is_stopped) = (None, true, false);
         state.map.items[item as usize] = ItemState::Active;
         state.map.counts.active += 1;
     }

@@ -11,7 +11,7 @@ use redial_core::{BreakerState, Time};
 use redial_flow::engine::{Engine, EngineError, Finished, Observer, View, Written};
 use redial_flow::flow::{Place, StepId};
 use redial_flow::journal::ReadError;
-use redial_flow::machine::TaskId;
+use redial_flow::machine::{FAILURES_MAX, TaskId};
 use redial_flow::record::{Event, Outcome, Record};
 use redial_flow::store::StoreError;
 use redial_policy::{Diagnostic, Stream};
@@ -116,7 +116,7 @@ pub(crate) fn conduct(
     let failed = engine.has_failed();
     if let Some(run) = engine.kept_as() {
         match finished {
-            Ok(Finished::Over) if failed => teller.line(&format!(
+            Ok(Finished::Over) if engine.machine().has_dead_letters() => teller.line(&format!(
                 "redial flow dead show {run} shows what gave up, redial flow dead retry {run} tries it again"
             )),
             Ok(Finished::Interrupted(_)) => {
@@ -507,8 +507,14 @@ impl Observer for Teller {
                     ));
                 }
             }
+            Event::ItemsEnd if record.reason.as_deref() == Some(FAILURES_MAX) => {
+                let name = self.name(run, task);
+                let why = record.message.as_deref().unwrap_or("too many items are dead");
+                self.line(&format!("{name}: stopped: {}", visible(why)));
+            }
             Event::Dead => {
-                self.dead += 1;
+                // The map of `redial map` is no item.
+                self.dead += u64::from(task.item.is_some() || self.telling.words == Words::Tasks);
                 let name = self.name_with(run, task, record.key.as_deref().or(run.key(task)));
                 let how = self.last.remove(&task);
                 let why = match (&record.message, how, &record.reason) {

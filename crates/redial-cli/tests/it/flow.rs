@@ -3,6 +3,8 @@
 #[cfg(unix)]
 mod begun;
 #[cfg(unix)]
+mod bounds;
+#[cfg(unix)]
 mod branch;
 #[cfg(target_os = "linux")]
 mod browser;
@@ -23,6 +25,8 @@ mod seed_001;
 mod shared;
 #[cfg(target_os = "linux")]
 mod skipped;
+#[cfg(target_os = "linux")]
+mod sources;
 mod status;
 mod trace;
 #[cfg(target_os = "linux")]

@@ -216,13 +216,37 @@ impl Sources {
         }
     }
 
+    /// The maps, in the order of the flow.
+    pub(super) fn maps(&self) -> BTreeSet<StepId> {
+        self.maps.keys().copied().collect()
+    }
+
     /// What was no item when it was read: it is told anew when the source is read again.
-    pub(super) fn refused(&self) -> impl Iterator<Item = (StepId, u32)> {
-        let each = |(id, map): (&StepId, &Map)| {
-            let id = *id;
-            map.refused.iter().map(move |item| (id, *item)).collect::<Vec<_>>()
-        };
-        self.maps.iter().flat_map(each)
+    pub(super) fn refused(&self, map: StepId) -> Vec<u32> {
+        self.maps.get(&map).map_or(Vec::new(), |map| map.refused.iter().copied().collect())
+    }
+
+    /// How many items of a map were not run of which the run knows `known`, and whether these are all. The rest of the source is read
+    /// for that, if nothing has to be waited for, and is not kept.
+    pub(super) fn left(&mut self, map: StepId, known: u32) -> (u64, bool) {
+        const COUNTED_MAX: u64 = 1_000_000;
+        let Some(map) = self.maps.get_mut(&map) else { return (0, true) };
+        let mut left = u64::from(map.next.saturating_sub(known));
+        let mut live = map.live.take();
+        while left < COUNTED_MAX {
+            let item = match &mut live {
+                Some(Live::Direct(items)) => items.next(),
+                Some(Live::Thread(items)) => match items.try_recv() {
+                    Ok(item) => Some(item),
+                    Err(TryRecvError::Empty) => return (left, false),
+                    Err(TryRecvError::Disconnected) => None,
+                },
+                None => return (left, map.is_over || map.is_closed),
+            };
+            let Some(item) = item else { return (left, true) };
+            left += u64::from(map.is_to_run(item));
+        }
+        (left, false)
     }
 
     /// Once a source was read again to its end, the items that it does not have any more, and for which
@@ -609,6 +633,15 @@ impl Map {
         }
         self.insert(number, key.text.into(), item.value, None);
         self.ahead.push_back(Ahead::Item(number));
+    }
+
+    /// Whether an item of the source is one that the run has not finished.
+    fn is_to_run(&mut self, item: Result<Item, BadItem>) -> bool {
+        let key = item.ok().and_then(|item| self.keys.key(&item.value).ok());
+        match key.and_then(|key| self.keys.index().get(key.fingerprint)) {
+            Some(known @ 1..) => self.wanted.contains_key(&(known - 1)),
+            _ => true,
+        }
     }
 
     /// An item that is none has a number, too, so that it can be a dead letter.

@@ -166,7 +166,10 @@ impl Reader {
             Event::Cancel => self.is_cancelled = true,
             Event::ItemsEnd => {
                 let map = self.step_of(record)?;
-                self.steps[map as usize].history.items = record.items;
+                let history = &mut self.steps[map as usize].history;
+                history.items = record.items.or(history.items);
+                let is_stopped = record.reason.as_deref() == Some(crate::machine::FAILURES_MAX);
+                history.stopped = record.message.as_deref().filter(|_| is_stopped).map(Into::into);
             }
             Event::AttemptStart => self.attempt_start(self.id_of(n, record)?, record)?,
             Event::AttemptEnd => self.attempt_end(self.id_of(n, record)?, record)?,
@@ -188,11 +191,16 @@ impl Reader {
                 let id = self.id_of(n, record)?;
                 self.end_without_success(id, record, TaskState::Dead);
             }
-            Event::DeadRetry => self.revive(self.id_of(n, record)?, record)?,
+            Event::DeadRetry => {
+                let id = self.id_of(n, record)?;
+                self.revive(id, record)?;
+                self.goes_on(id);
+            }
             Event::DeadDrop => {
                 let id = self.id_of(n, record)?;
                 self.dead_task(id)?;
                 self.set(id, TaskState::Dropped);
+                self.goes_on(id);
             }
         }
         Ok(())
@@ -421,9 +429,22 @@ impl Reader {
         Ok(())
     }
 
+    /// A map that was stopped may go on: if it does not, that has a record of its own.
+    fn goes_on(&mut self, (step, _): Id) {
+        if let Some(map) = self.steps[step as usize].map {
+            self.steps[map as usize].history.stopped = None;
+        }
+    }
+
     fn revive(&mut self, id: Id, record: &Record) -> Result<(), Refused> {
         self.dead_task(id)?;
         (self.is_cancelled, self.end) = (false, None);
+        // A map has no attempts: its source is read again, and only what is wrong with it has a record.
+        if self.steps[id.0 as usize].history.is_map {
+            self.tasks.remove(&id);
+            self.set(id, TaskState::New);
+            return Ok(());
+        }
         let now = self.time_ns;
         if let Some(task) = self.tasks.get_mut(&id) {
             note(task, record);

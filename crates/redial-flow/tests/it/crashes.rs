@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use redial_core::policy;
+use redial_core::{Time, policy};
 use redial_flow::flow::{
-    BreakerSettings, BudgetSettings, Flow, NeedKind, ONCE, OnFailure, Rate, Step,
+    BreakerSettings, BudgetSettings, FailuresMax, Flow, NeedKind, ONCE, OnFailure, Rate, Step,
 };
 use redial_flow::machine::{Counts, End, Machine, TaskId};
 use redial_flow::record::{Action, Event, Outcome, Record};
@@ -401,5 +401,87 @@ fn a_kill_after_any_record_skips_and_recovers_each_step_once() {
         assert_eq!(all_ends[3], Some(End::Recovered), "{after}");
         assert_eq!(all_ends[5], Some(End::Succeeded), "{after}");
         assert_eq!(all_ends[8], Some(End::Succeeded), "{after}");
+    }
+}
+
+/// Runs to the end, killed once after so many records.
+fn killed_once(world: &mut World<'_>, kill_after: usize, records: &mut Vec<Record>) -> Machine {
+    let mut machine = world.replayed(records);
+    if !world.run(&mut machine, records, kill_after) {
+        machine = world.resume(records, Duration::from_millis(5));
+        assert!(world.run(&mut machine, records, usize::MAX));
+    }
+    machine
+}
+
+fn joined_map(failures_max: Option<FailuresMax>) -> Flow {
+    let inner = inside(0, step("inner", policy!("attempts: 6")));
+    let join = needs(step("join", policy!("attempts: 6")), 0, NeedKind::Over);
+    Flow { name: "joined".into(), steps: vec![map("each", 0, 1, failures_max), inner, join] }
+}
+
+fn of_map(event: Event) -> Record {
+    Record { step: Some("each".into()), ..Record::new("run", Time::ZERO, event) }
+}
+
+#[test]
+fn a_map_whose_source_breaks_is_one_dead_letter_and_its_retry_reads_on() {
+    let fails = std::cell::Cell::new(true);
+    let ends = |task: TaskId, _| match task.item {
+        Some(1) if fails.get() => Ends::ForGood,
+        _ => Ends::Well,
+    };
+    for kill_after in 0..12 {
+        fails.set(true);
+        let after = format!("killed after {kill_after}");
+        let mut world = World::new(joined_map(None), &ends);
+        (world.items, world.breaks) = (3, Some("line 4"));
+        let mut records = Vec::new();
+        let machine = killed_once(&mut world, kill_after, &mut records);
+        assert_eq!((machine.end(0), machine.end(2)), (Some(End::Dead), Some(End::Blocked)));
+        assert!(machine.is_dead_letter(0), "{after}");
+        let letters = |records: &[Record]| {
+            let of_map = |record: &&Record| record.event == Event::Dead && record.item.is_none();
+            records.iter().filter(of_map).cloned().collect::<Vec<_>>()
+        };
+        let [letter] = &letters(&records)[..] else { panic!("{after}: {records:?}") };
+        let why = (letter.reason.as_deref(), letter.message.as_deref());
+        assert_eq!(why, (Some("bad-source"), Some("line 4")), "{after}");
+
+        // The source is mended, and has two more. What is dead stays so.
+        records.push(Record { generation: 1, ..of_map(Event::DeadRetry) });
+        (world.items, world.breaks) = (5, None);
+        let machine = killed_once(&mut world, records.len() + kill_after, &mut records);
+        assert_eq!(machine.counts(0).succeeded, 4, "{after}");
+        assert_eq!(machine.counts(0).dead, 1, "{after}");
+        assert_eq!(machine.end(2), Some(End::Succeeded), "{after}");
+        assert_eq!(letters(&records).len(), 1, "{after}");
+    }
+}
+
+#[test]
+fn a_map_that_was_stopped_goes_on_when_it_is_within_its_bound_again() {
+    let ends = |task: TaskId, _| match task.item {
+        Some(0 | 1) => Ends::ForGood,
+        _ => Ends::Well,
+    };
+    for kill_after in 0..12 {
+        let after = format!("killed after {kill_after}");
+        let mut world = World::new(joined_map(Some(FailuresMax::Count(1))), &ends);
+        (world.items, world.slots) = (6, 1);
+        let mut records = Vec::new();
+        let machine = killed_once(&mut world, kill_after, &mut records);
+        assert!(machine.is_stopped(0), "{after}");
+        assert_eq!((machine.end(0), machine.end(2)), (Some(End::Dead), Some(End::Blocked)));
+        assert_eq!(machine.counts(0).finished(), 2, "{after}");
+        let is_stop = |record: &&Record| record.reason.as_deref() == Some("failures-max");
+        assert_eq!(records.iter().filter(is_stop).count(), 1, "{after}");
+
+        let drop = Record { step: Some("inner".into()), item: Some(0), ..of_map(Event::DeadDrop) };
+        records.push(drop);
+        assert!(!world.replayed(&records).is_over(), "{after}");
+        let machine = killed_once(&mut world, records.len() + kill_after, &mut records);
+        assert_eq!(machine.counts(0).succeeded, 4, "{after}");
+        assert_eq!(machine.end(2), Some(End::Succeeded), "{after}");
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redial_core::{Time, policy};
 use redial_flow::flow::{FailuresMax, Flow, NeedKind, ONCE, OnFailure, Rate, Step};
-use redial_flow::machine::{Counts, End, ItemState, TaskId};
+use redial_flow::machine::{Counts, End, ItemState, Next, Supply, TaskId};
 use redial_flow::record::{Action, Event, Outcome, Record};
 
 use crate::world::{Ends, World, inside, map, needs, slots, step};
@@ -337,7 +337,11 @@ fn dead_letters_from_before_a_source_is_read_again_do_not_stop_it() {
     let mut machine = world.machine();
     let dead = machine.record(Time::ZERO, Event::Dead, TaskId { step: 1, item: Some(0) });
     machine.apply(&dead).unwrap();
-    assert_eq!(machine.end(0), Some(End::Dead));
+    let Next::Write(stop) = machine.next(Time::ZERO, true, &mut |_| Supply::Item) else {
+        panic!("it is not stopped");
+    };
+    machine.apply(&stop).unwrap();
+    assert!(machine.is_stopped(0));
     machine.expect_more_items();
     world.items = 3;
     assert!(world.run(&mut machine, &mut Vec::new(), usize::MAX));

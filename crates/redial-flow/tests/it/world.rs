@@ -38,6 +38,8 @@ pub(crate) struct World<'w> {
     pub(crate) ran: BTreeMap<TaskId, Vec<u32>>,
     /// Whether the machine is made anew from the records after each of them, while attempts go on.
     pub(crate) replays: bool,
+    /// Why the sources of maps cannot be read beyond their items.
+    pub(crate) breaks: Option<&'static str>,
 }
 
 const ATTEMPT: Duration = Duration::from_millis(10);
@@ -45,7 +47,7 @@ const ATTEMPT: Duration = Duration::from_millis(10);
 impl<'w> World<'w> {
     pub(crate) fn new(flow: Flow, ends: &'w dyn Fn(TaskId, u32) -> Ends) -> Self {
         let ran = BTreeMap::new();
-        Self { flow: Arc::new(flow), slots: 2, items: 0, ends, ran, replays: false }
+        Self { flow: Arc::new(flow), slots: 2, items: 0, ends, ran, replays: false, breaks: None }
     }
 
     pub(crate) fn machine(&self) -> Machine {
@@ -85,7 +87,9 @@ impl<'w> World<'w> {
                 Next::Read(map) => {
                     let record =
                         machine.record(now, Event::ItemsEnd, TaskId { step: map, item: None });
-                    let record = Record { items: Some(read), ..record };
+                    let (reason, message) = (self.breaks.map(|_| "bad-source".into()), self.breaks);
+                    let message = message.map(Into::into);
+                    let record = Record { items: Some(read), reason, message, ..record };
                     note(machine, records, record);
                 }
                 Next::Start(task) => {

@@ -62,9 +62,7 @@ pub(crate) fn retry(arguments: &DeadRetry) -> Result<u8, Failure> {
     for (step, _) in &again {
         teller.line(&format!("step `{step}` runs again after them"));
     }
-    for id in ids {
-        engine.revive(id).map_err(failure)?;
-    }
+    engine.revive_all(&ids).map_err(failure)?;
     finish(engine, teller, &arguments.engine, &store, run.name())
 }
 
@@ -91,6 +89,10 @@ pub(crate) fn drop(arguments: &DeadDrop) -> Result<u8, Failure> {
         print_note(&format!(
             "redial: the step `{step}` stays failed, and what needs it does not run\n"
         ));
+    }
+    if !engine.machine().is_over() {
+        let run = run.name();
+        print_note(&format!("redial: redial flow resume {run} goes on with what is left\n"));
     }
     Ok(0)
 }

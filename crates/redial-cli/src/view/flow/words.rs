@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redial_core::Stop;
-use redial_flow::history::{Attempt, Counts, History, State, Task};
+use redial_flow::history::{Attempt, Counts, History, State, StepHistory, Task};
 use redial_flow::record::{Action, Outcome};
 
 use crate::duration::human;
@@ -24,6 +24,10 @@ pub(super) fn sentences(history: &History) -> Vec<String> {
 fn below_title(history: &History) -> Vec<String> {
     let mut sentences = Vec::new();
     sentences.push(format!("{}.", capitalised(&tasks(&history.counts, &history.state))));
+    let stopped = |step: &StepHistory| {
+        Some(format!("{} was stopped: {}.", step.name, step.stopped.as_deref()?))
+    };
+    sentences.extend(history.steps.iter().filter_map(stopped));
     sentences.extend(due(history));
     sentences
 }
