@@ -9,6 +9,7 @@ mod identity;
 mod launch;
 mod sources;
 mod survivors;
+mod suspects;
 mod values;
 mod written;
 
@@ -31,6 +32,7 @@ use redial_process::{
 
 use self::launch::Launch;
 use self::sources::{Admitted, Sources};
+use self::suspects::Suspects;
 pub use self::values::Stored;
 pub use self::written::Written;
 use crate::accepted::Acceptance;
@@ -286,6 +288,7 @@ pub struct Engine {
     /// What tells the run from all others, where it is written down.
     identity: Option<String>,
     survivors: Survivors,
+    suspects: Suspects,
 }
 
 #[derive(Debug)]
@@ -453,6 +456,7 @@ impl Engine {
             lost: 0,
             identity: None,
             survivors: Survivors::default(),
+            suspects: Suspects::default(),
         })
     }
 
@@ -1012,7 +1016,7 @@ impl Engine {
                 Next::Write(record) => self.settled(*record),
                 Next::Start(task) => {
                     let Some(free) = free else { return Ok(Turn::Wait(None)) };
-                    self.claim(free, task);
+                    self.claim(free, task, observer);
                 }
                 Next::Read(map) => self.read(map, observer)?,
                 Next::Wait(until) => {
@@ -1076,7 +1080,7 @@ impl Engine {
     }
 
     /// An attempt is due: writes down its start, or why there is none.
-    fn claim(&mut self, slot: usize, task: TaskId) {
+    fn claim(&mut self, slot: usize, task: TaskId, observer: &mut dyn Observer) {
         let now = self.now();
         if let Err(error) = self.sources.ensure(&self.machine, task) {
             return self.stop_for(EngineError::Write(error));
@@ -1108,6 +1112,9 @@ impl Engine {
             Ok(launch) => launch,
             Err(error) => return self.dead(task, error.kind(), error.to_string()),
         };
+        if self.machine.attempts(task) == 0 {
+            self.suspect(task, observer);
+        }
         let mut record = self.machine.attempt_start(now, task);
         record.key = self.sources.key(&self.machine, task).map(Into::into);
         self.record(record);
@@ -1396,6 +1403,7 @@ impl Engine {
     }
 
     fn finish(&mut self, observer: &mut dyn Observer) -> Result<Finished, EngineError> {
+        self.tell_suspects(observer);
         let finished = match self.stopping.take() {
             None => Ok(Finished::Over),
             Some(Stopping::Interrupted(signal)) => Ok(Finished::Interrupted(signal)),

@@ -20,13 +20,17 @@ pub struct Suspicion {
 }
 
 /// The kinds of [`Suspicion`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum SuspicionKind {
     /// A whole argument that begins with `-`: most programs take it for an option.
     LooksLikeAnOption,
     /// `..` as a part of a file name that has other parts: it leads out of the directory that the flow names.
     LeavesTheDirectory,
+}
+
+impl SuspicionKind {
+    pub(crate) const ALL: [Self; 2] = [Self::LooksLikeAnOption, Self::LeavesTheDirectory];
 }
 
 impl Display for Suspicion {

@@ -409,6 +409,8 @@ fn the_values_of_a_line_can_be_suspicious() {
     assert_eq!(seen("rm ${item}", b"-rf"), [LooksLikeAnOption]);
     assert_eq!(seen("rm \"${item}\"", b"-rf"), [LooksLikeAnOption]);
     assert_eq!(seen("rm ./${item}", b"-rf"), []);
+    assert_eq!(seen("rm -- ${item}; ls ${item}", b"-rf"), [LooksLikeAnOption]);
+    assert_eq!(seen("rm -f -- ${item} ${item}", b"-rf"), []);
     assert_eq!(seen("convert ${item}.png", b"../../x"), [LeavesTheDirectory]);
     assert_eq!(seen("ls > ${item}", b"../../x"), [LeavesTheDirectory]);
     assert_eq!(seen("ls ${item}", b"../../x"), []);

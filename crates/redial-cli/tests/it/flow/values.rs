@@ -158,3 +158,55 @@ reduce:
     place.runs(workflow, &[], 0);
     assert_eq!(std::fs::read_to_string(place.path().join("results")).unwrap(), "[null,null]\n");
 }
+
+#[test]
+fn an_item_that_looks_like_an_option_or_leaves_the_directory_is_a_warning_once_for_each_step() {
+    let place = Place::new();
+    let flow = r#"
+flow: suspects
+steps:
+  each:
+    each: {lines: items}
+    steps:
+      - name: list
+        run: [echo, "${item}", "out/${item}"]
+      - name: meant
+        run: [echo, --, "${item}"]
+      - name: line
+        shell: 'echo -- ${item}; echo ${item} >/dev/null'
+"#;
+    std::fs::write(place.path().join("items"), "a\n-x\n../e\n-y\n-z\n").unwrap();
+    let (_, said) = place.runs(flow, &["-j", "1"], 0);
+    let warnings: Vec<_> = said.lines().filter(|line| line.contains("warning")).collect();
+    let option =
+        "the value of `item` begins with `-` and looks like an option; put `--` or `./` before it";
+    let climbs =
+        "the value of `item` has `..` and leads out of the directory; check it where it comes from";
+    let expected = [
+        format!("redial: warning: step `list`, item 2: {option}"),
+        format!("redial: warning: step `line`, item 2: {option}"),
+        format!("redial: warning: step `list`, item 3: {climbs}"),
+        "redial: warning: step `list`: 2 more items have values that begin with `-`".into(),
+        "redial: warning: step `line`: 2 more items have values that begin with `-`".into(),
+    ];
+    assert_eq!(warnings, expected, "{said}");
+
+    let workflow = r#"
+name: files
+mode: mapreduce
+map:
+  input: items.json
+  json_path: "$.items[*]"
+  agent_template:
+    - write_file: {path: "out/${item.id}.txt", content: "x"}
+"#;
+    std::fs::create_dir(place.path().join("out")).unwrap();
+    std::fs::write(place.path().join("items.json"), r#"{"items": [{"id": "../e"}]}"#).unwrap();
+    let (_, said) = place.runs(workflow, &[], 0);
+    assert!(said.contains("item 1: the value of `item.id` has `..`"), "{said}");
+
+    let output =
+        crate::program::redial(place.path(), &["map", "--items", "items", "--", "echo", "{}"]);
+    let said = crate::program::stderr(&output);
+    assert!(said.contains("item 2: the value of `item` begins with `-`"), "{said}");
+}

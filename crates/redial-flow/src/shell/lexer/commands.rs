@@ -352,6 +352,10 @@ impl Lexer<'_, '_, '_> {
             list.started = true;
         }
         self.mark_words(&lexed);
+        // After `--` nothing is an option, as in an argument list.
+        if list.words.iter().any(|word| word.text == b"--") {
+            lexed.direct.iter().for_each(|&place| self.output.uses[place].first = false);
+        }
         let of_for = list
             .words
             .first()
