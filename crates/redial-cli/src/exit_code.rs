@@ -15,6 +15,11 @@ pub(crate) const HELD: u8 = 75;
 #[cfg(unix)]
 pub(crate) const DEADLINE: u8 = 124;
 
+/// Nobody reads the output of `map` any more, and so not everything was run: 128 + SIGPIPE, with which `run` ends, too, where
+/// its command has died of it.
+#[cfg(unix)]
+pub(crate) const CLOSED_PIPE: u8 = 128 + 13;
+
 /// A flaky run under `--flaky fail`, with `--exit-codes reason`.
 #[cfg(unix)]
 pub(crate) const FLAKY: u8 = 90;

@@ -101,6 +101,11 @@ pub trait Observer {
     fn interrupted(&mut self, run: &View<'_>, drain: Duration) {
         let _ = (run, drain);
     }
+    /// Whether nothing new is to be started, because what attempts write cannot be passed on any more. Asked after
+    /// attempts have ended; what runs goes on to its end.
+    fn wants_no_more(&self) -> bool {
+        false
+    }
     /// Something is not as it should be, and the run goes on.
     fn warned(&mut self, warning: &str) {
         let _ = warning;
@@ -168,6 +173,8 @@ pub enum Finished {
     Interrupted(Signal),
     /// The flow's own deadline has passed.
     Deadline,
+    /// The [observer](Observer::wants_no_more) wanted no more; the run can be resumed.
+    Stopped,
 }
 
 /// What stops the engine itself.
@@ -295,6 +302,7 @@ pub struct Engine {
 enum Stopping {
     Interrupted(Signal),
     Deadline,
+    Observer,
     Write(io::Error),
     System(String),
 }
@@ -641,6 +649,9 @@ impl Engine {
             self.collect(observer);
             let was_stopping = self.stopping.is_some();
             self.look_for_reasons_to_stop();
+            if self.stopping.is_none() && observer.wants_no_more() {
+                self.stopping = Some(Stopping::Observer);
+            }
             if !was_stopping && matches!(self.stopping, Some(Stopping::Interrupted(_))) {
                 observer.interrupted(&self.view(), self.options.drain);
             }
@@ -1408,6 +1419,9 @@ impl Engine {
             None => Ok(Finished::Over),
             Some(Stopping::Interrupted(signal)) => Ok(Finished::Interrupted(signal)),
             Some(Stopping::Deadline) => Ok(Finished::Deadline),
+            // The last of what there was to do, all the same.
+            Some(Stopping::Observer) if self.machine.is_over() => Ok(Finished::Over),
+            Some(Stopping::Observer) => Ok(Finished::Stopped),
             Some(Stopping::System(why)) => Err(EngineError::System(why)),
             Some(Stopping::Write(error)) => {
                 // Perhaps there is room by now for what has ended since.
@@ -1420,7 +1434,7 @@ impl Engine {
             Ok(Finished::Over) if self.has_failed() => Outcome::Failed,
             Ok(Finished::Over) => Outcome::Succeeded,
             Ok(Finished::Deadline) => Outcome::Timeout,
-            Ok(Finished::Interrupted(_)) | Err(_) => Outcome::Interrupted,
+            Ok(Finished::Interrupted(_) | Finished::Stopped) | Err(_) => Outcome::Interrupted,
         });
         if let Ok(Finished::Interrupted(signal)) = &finished {
             record.signal = Some(redial_process::signals::short_name(*signal).into());

@@ -1,6 +1,7 @@
 //! Runs an engine to its end, and tells of it: what `redial map` and `redial flow run` share.
 
 mod board;
+mod delivery;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -14,11 +15,12 @@ use redial_flow::journal::ReadError;
 use redial_flow::machine::{FAILURES_MAX, TaskId};
 use redial_flow::record::{Event, Outcome, Record};
 use redial_flow::store::StoreError;
-use redial_policy::{Diagnostic, Stream};
+use redial_policy::Diagnostic;
 use redial_process::shared::Refusal;
-use redial_process::{Store, Survivors, signals};
+use redial_process::{Survivors, signals};
 
 use self::board::Board;
+use self::delivery::{Held, Undelivered};
 use crate::args::{Progress, TellingFlags};
 use crate::console::narrator::Level;
 use crate::duration::compact;
@@ -125,6 +127,16 @@ pub(crate) fn conduct(
             _ => {}
         }
     }
+    let undelivered = teller.undelivered.take().map(|lost| {
+        let rest = match (finished.as_ref(), engine.kept_as()) {
+            (Ok(Finished::Stopped), Some(run)) => {
+                format!("; nothing new was started, and redial flow resume {run} goes on with the rest")
+            }
+            (Ok(Finished::Stopped), None) => "; nothing new was started".into(),
+            _ => String::new(),
+        };
+        (lost.is_closed_pipe(), lost.words(teller.telling.words) + &rest)
+    });
     let outputs = match (&finished, failed) {
         (Ok(Finished::Over), false) => engine.flow_outputs(),
         _ => Ok(Vec::new()),
@@ -132,15 +144,26 @@ pub(crate) fn conduct(
     signals::release();
     drop(engine);
     at_end()?;
-    match finished {
-        Err(error) => Err(Failure::Message(error.to_string())),
-        Ok(Finished::Interrupted(signal)) => Ok(die(signal)),
-        Ok(Finished::Deadline) => Ok(exit_code::DEADLINE),
-        Ok(Finished::Over) if failed => Ok(exit_code::FAILURE),
-        Ok(Finished::Over) => {
+    match (finished, undelivered) {
+        (Ok(Finished::Interrupted(signal)), lost) => {
+            lost.iter().for_each(|(_, words)| teller.line(words));
+            Ok(die(signal))
+        }
+        (Err(error), lost) => {
+            lost.iter().for_each(|(_, words)| teller.line(words));
+            Err(Failure::Message(error.to_string()))
+        }
+        (Ok(_), Some((true, words))) => {
+            teller.line(&words);
+            Ok(exit_code::CLOSED_PIPE)
+        }
+        (Ok(_), Some((false, words))) => Err(Failure::Message(words)),
+        (Ok(Finished::Deadline), None) => Ok(exit_code::DEADLINE),
+        (Ok(Finished::Over), None) if !failed => {
             let outputs = outputs.map_err(Failure::Message)?;
             teller.print_outputs(&outputs).map(|()| 0)
         }
+        (Ok(Finished::Over | Finished::Stopped), None) => Ok(exit_code::FAILURE),
     }
 }
 
@@ -160,10 +183,11 @@ pub(crate) struct Teller {
     /// Of tasks that have failed, how the last attempt ended.
     last: HashMap<TaskId, String>,
     /// The outputs of items that are over before an earlier one.
-    held: BTreeMap<u32, [Store; 2]>,
+    held: BTreeMap<u32, Held>,
     /// The item whose output is printed next.
     next: u32,
     is_stdout_closed: bool,
+    undelivered: Option<Undelivered>,
     events: Option<Box<dyn Write>>,
     /// The steps that have a breaker, and until when it was told to be open.
     breakers: Option<Vec<(StepId, Time)>>,
@@ -208,6 +232,7 @@ impl Teller {
             held: BTreeMap::new(),
             next: 0,
             is_stdout_closed: false,
+            undelivered: None,
             events,
             breakers: None,
         })
@@ -283,73 +308,6 @@ impl Teller {
         }
     }
 
-    /// Passes on what a task wrote.
-    fn pass_on(
-        &mut self,
-        run: &View<'_>,
-        task: TaskId,
-        stdout: &Written,
-        stderr: &Written,
-        prints_stdout: bool,
-    ) {
-        if let (Some(directory), Some(item)) = (self.telling.output_dir.clone(), task.item) {
-            let number = u64::from(item) + 1;
-            for (ending, written) in [("out", stdout), ("err", stderr)] {
-                let path = directory.join(format!("{number}.{ending}"));
-                let copied =
-                    std::fs::File::create(&path).and_then(|mut file| written.copy_to(&mut file));
-                if let Err(error) = copied {
-                    self.line(&format!("warning: cannot write {}: {error}", path.display()));
-                }
-            }
-            return;
-        }
-        if self.telling.keeps_order
-            && let Some(item) = task.item
-        {
-            self.print_held(run, item);
-            if item != self.next {
-                let stores = self.held.entry(item).or_default();
-                for (written, store) in [stdout, stderr].into_iter().zip(stores) {
-                    let _ = written.copy_to(&mut board::Into(store));
-                }
-                return;
-            }
-        }
-        if stdout.length() == 0 && stderr.length() == 0 {
-            return;
-        }
-        self.board.clear();
-        if prints_stdout && self.telling.words == Words::Tasks {
-            // Standard output is for the outputs of the flow.
-            let _ = stdout.copy_to(&mut std::io::stderr().lock());
-            self.board.printed(Stream::Stderr, stdout.last());
-        } else if prints_stdout && !self.is_stdout_closed {
-            let mut output = std::io::stdout().lock();
-            let written = stdout.copy_to(&mut output).and_then(|()| output.flush());
-            self.is_stdout_closed = written.is_err();
-            self.board.printed(Stream::Stdout, stdout.last());
-        }
-        let _ = stderr.copy_to(&mut std::io::stderr().lock());
-        self.board.printed(Stream::Stderr, stderr.last());
-    }
-
-    /// Prints what was held back of the items up to this one, as far as all before them are over.
-    fn print_held(&mut self, run: &View<'_>, end: u32) {
-        let map = |place: &Place| matches!(place, Place::Map { .. });
-        let Some(map) = run.prepared.flow.steps.iter().position(|step| map(&step.place)) else {
-            return;
-        };
-        let is_over =
-            |item| run.machine.item(map as u32, item).is_some_and(|state| state.is_finished());
-        while self.next < end && is_over(self.next) {
-            if let Some(stores) = self.held.remove(&self.next) {
-                self.print_stores(&stores);
-            }
-            self.next += 1;
-        }
-    }
-
     /// Says once of each breaker that has opened why nothing starts.
     fn tell_open_breakers(&mut self, run: &View<'_>) {
         let steps = &run.prepared.flow.steps;
@@ -379,20 +337,10 @@ impl Teller {
         self.at_first + self.flaky + self.recovered + self.passed_over + self.skipped
     }
 
-    fn print_stores(&mut self, [stdout, stderr]: &[Store; 2]) {
-        self.board.clear();
-        for (store, stream) in [(stdout, Stream::Stdout), (stderr, Stream::Stderr)] {
-            let last = board::copy(store, stream);
-            self.board.printed(stream, last);
-        }
-    }
-
     /// The one summary at the end.
     fn finish(&mut self, engine: &Engine, is_over: bool) {
         self.board.finish();
-        for stores in std::mem::take(&mut self.held).into_values() {
-            self.print_stores(&stores);
-        }
+        self.print_all_held();
         let vanished = engine.vanished();
         if vanished > 0 {
             let words = self.telling.words.of(vanished);
@@ -605,16 +553,11 @@ impl Observer for Teller {
         }
     }
 
+    fn wants_no_more(&self) -> bool {
+        self.undelivered.is_some()
+    }
+
     fn warned(&mut self, warning: &str) {
         self.line(&format!("warning: {}", visible(warning)));
-    }
-}
-
-impl Teller {
-    /// An item is over: what was held back until then may be printed now.
-    fn release(&mut self, run: &View<'_>, task: TaskId) {
-        if self.telling.keeps_order && task.item.is_some() {
-            self.print_held(run, u32::MAX);
-        }
     }
 }

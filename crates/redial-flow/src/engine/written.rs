@@ -83,13 +83,16 @@ impl Written {
     /// # Errors
     /// Where it cannot be read or written.
     pub fn copy_to(&self, output: &mut dyn Write) -> io::Result<()> {
-        let mut result = Ok(());
-        self.each_chunk(|chunk| {
-            if result.is_ok() {
-                result = output.write_all(chunk);
+        let mut buffer = vec![0; CHUNK.min(self.length() as usize)];
+        let mut at = 0;
+        loop {
+            let count = self.file.read_at(&mut buffer, at)?;
+            if count == 0 {
+                return Ok(());
             }
-        });
-        result
+            output.write_all(&buffer[..count])?;
+            at += count as u64;
+        }
     }
 
     /// From its beginning. The command shares the position, so it must have ended.

@@ -7,7 +7,6 @@ use redial_core::Time;
 use redial_flow::engine::View;
 use redial_flow::flow::Place;
 use redial_policy::Stream;
-use redial_process::Store;
 
 use super::Teller;
 use crate::duration::compact;
@@ -172,37 +171,4 @@ pub(super) fn lines(teller: &Teller, run: &View<'_>, done: u64) -> Vec<String> {
 /// In tenths of a second: finer digits would flicker.
 fn tenths(duration: Duration) -> String {
     compact(Duration::from_millis(duration.as_millis() as u64 / 100 * 100))
-}
-
-/// A store that can be written to.
-pub(super) struct Into<'s>(pub(super) &'s mut Store);
-
-impl Write for Into<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.append(bytes).map(|()| bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Prints what was stored; gives its last byte.
-pub(super) fn copy(store: &Store, stream: Stream) -> Option<u8> {
-    let mut buffer = [0; 16 << 10];
-    let mut at = 0;
-    let mut last = None;
-    while let Ok(read @ 1..) = store.read_at(at, &mut buffer) {
-        let bytes = &buffer[..read];
-        last = bytes.last().copied();
-        let _ = match stream {
-            Stream::Stdout => io::stdout().lock().write_all(bytes),
-            Stream::Stderr => io::stderr().lock().write_all(bytes),
-        };
-        at += read as u64;
-    }
-    if stream == Stream::Stdout {
-        let _ = io::stdout().lock().flush();
-    }
-    last
 }

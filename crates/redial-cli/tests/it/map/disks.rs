@@ -138,6 +138,86 @@ fn a_disk_that_fills_up_with_output_is_the_failure_of_the_job() -> Told<()> {
     Ok(())
 }
 
+/// As many items as their numbers, each of which says so in `ran` and prints itself.
+fn printing(flags: &str) -> String {
+    format!("{REDIAL} map -j1 {flags} -- sh -c 'echo $1 >>ran; echo out $1' sh {{}}")
+}
+
+#[test]
+fn what_standard_output_does_not_take_stops_new_starts_and_is_told() {
+    if !std::path::Path::new("/dev/full").exists() {
+        return;
+    }
+    for flags in ["", "--keep-order", "-q", "--run r"] {
+        let stage = Stage::new();
+        let output = shell(&stage, &format!("seq 5 | {} >/dev/full", printing(flags)));
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(125), "{flags}: {said}");
+        assert!(
+            said.contains("error: cannot write to standard output: No space left on device"),
+            "{flags}: {said}"
+        );
+        assert!(said.contains("what 1 item printed is lost: 1; nothing new was started"), "{said}");
+        assert_eq!(stage.text("ran"), "1\n", "{flags}: {said}");
+    }
+}
+
+#[test]
+fn a_run_whose_output_had_no_room_goes_on_with_the_rest() {
+    let stage = Stage::new();
+    stage.write("items", "1\n2\n3\n");
+    let line = printing("--run r --items items");
+    let output = shell(&stage, &format!("{line} >/dev/full"));
+    assert!(stderr(&output).contains("redial flow resume r goes on with the rest"));
+    let records = journal(&stage, "r");
+    assert_eq!(records.last().unwrap()["outcome"], "interrupted");
+    let output = shell(&stage, &line);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    // What has succeeded does not run again, and its output was told to be lost.
+    assert_eq!(stage.text("ran"), "1\n2\n3\n");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "out 2\nout 3\n");
+}
+
+#[test]
+fn a_closed_pipe_stops_new_starts() {
+    for flags in ["", "--keep-order", "--run r"] {
+        let stage = Stage::new();
+        // The reader is gone before the second item begins, and the third is never started.
+        let job = "case $1 in 2) until test -e closed; do sleep 0.01; done;; esac; echo $1 >>ran; echo out $1";
+        let script = format!(
+            "{{ seq 9 | {REDIAL} map -j1 {flags} -- sh -c '{job}' sh {{}}; echo $? >code; }} 2>err | {{ head -n 1 >first; exec <&-; touch closed; }}"
+        );
+        shell(&stage, &script);
+        let said = stage.text("err");
+        assert_eq!(stage.text("first"), "out 1\n", "{said}");
+        assert_eq!(stage.text("ran"), "1\n2\n", "{flags}: {said}");
+        // 128 + SIGPIPE, as of a command that dies of it.
+        assert_eq!(stage.text("code"), "141\n", "{flags}: {said}");
+        assert!(said.contains("nobody reads standard output any more; what 1 item printed is lost: 2"));
+        assert_eq!(said.contains("redial flow resume r goes on"), flags == "--run r", "{said}");
+    }
+}
+
+#[test]
+fn an_output_directory_without_room_stops_new_starts_and_is_told() -> Told<()> {
+    let stage = stage();
+    if !can_mount(&stage) {
+        return Ok(());
+    }
+    let job = "echo $1 >>ran; head -c 6000 /dev/zero";
+    let script = format!(
+        "mount -t tmpfs -o size=16k none disk
+         seq 9 | {REDIAL} map -j1 --output-dir disk/to -- sh -c '{job}' sh {{}} 2>err; echo $? >code"
+    );
+    stage.write("script", script);
+    shell(&stage, "unshare -m sh script");
+    let said = stage.text("err");
+    assert_eq!(stage.text("code"), "125\n", "{said}");
+    assert!(said.contains("error: cannot write disk/to/") && said.contains("printed is lost"), "{said}");
+    assert!(stage.text("ran").lines().count() < 9, "{said}");
+    Ok(())
+}
+
 #[test]
 fn with_few_descriptors_fewer_jobs_run_at_once_and_with_too_few_none() {
     let stage = stage();
