@@ -288,6 +288,8 @@ pub struct Engine {
     space: ArgumentSpace,
     run: String,
     batch: Vec<Record>,
+    /// What is written down already and no observer was told of: how the run began.
+    untold: Option<Record>,
     starts: Vec<(usize, TaskId, Box<Launch>)>,
     /// Why nothing more is started.
     stopping: Option<Stopping>,
@@ -345,9 +347,10 @@ impl Engine {
             start.flow_crc = Some(crc32fast::hash(&journal.held.flow()?));
         }
         engine.identify(record.start.as_deref());
-        engine.batch.push(record);
+        engine.batch.push(record.clone());
         // What items are known by depends on the seed, so none is frozen before it is written down.
         engine.flush(&mut ())?;
+        engine.untold = Some(record);
         Ok(engine)
     }
 
@@ -459,6 +462,7 @@ impl Engine {
             space: launch::space(),
             run: name.to_owned(),
             batch: Vec::new(),
+            untold: None,
             starts: Vec::new(),
             stopping: None,
             lost: 0,
@@ -644,6 +648,9 @@ impl Engine {
     /// # Errors
     /// Where the run cannot go on. What was written down before stays, and the run can be resumed.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Finished, EngineError> {
+        if let Some(record) = self.untold.take() {
+            observer.recorded(&self.view(), &record);
+        }
         self.make_slots(observer)?;
         loop {
             self.collect(observer);

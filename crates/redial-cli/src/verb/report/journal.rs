@@ -1,4 +1,4 @@
-//! The journal of a flow as events of runs: each task is a run, and its step the command.
+//! The journal of a flow, or its event log, as events of runs: each task is a run, and its step the command.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,8 @@ struct Task {
 impl Journal {
     /// The events that a record stands for: none, where it is not about an attempt or an end.
     pub(super) fn events(&mut self, record: &Record) -> Vec<Line> {
-        if let (record::Event::RunStart, Some(start)) = (record.event, &record.start) {
+        // The event log of a run that was resumed has no other start.
+        if let Some(start) = &record.start {
             self.starts.entry(record.run.clone()).or_insert_with(|| (**start).clone());
         }
         let Some(step) = &record.step else { return Vec::new() };

@@ -130,23 +130,33 @@ impl Content {
         if is_of_a_journal(bytes) {
             return Self::of_journal(bytes);
         }
+        if has_step(bytes) {
+            return Self::of_record(bytes);
+        }
         match serde_json::from_slice::<Line>(bytes) {
             Ok(line) if line.v == VERSION => Self::Event(Box::new(line)),
             Ok(_) => Self::OtherVersion,
-            Err(_) => Self::of_unknown(bytes),
+            Err(_) => match serde_json::from_slice::<Record>(bytes) {
+                Ok(record) if is_of_a_flow(&record) => Self::Record(Box::new(record)),
+                _ => Self::of_unknown(bytes),
+            },
         }
     }
 
     /// A line whose checksum is wrong is not believed.
     fn of_journal(bytes: &[u8]) -> Self {
+        match journal::number(bytes) {
+            Some(_) => Self::of_record(bytes),
+            None => Self::Unreadable,
+        }
+    }
+
+    fn of_record(bytes: &[u8]) -> Self {
         /// What the lines of every version have.
         #[derive(Deserialize)]
         struct Head {
             #[serde(rename = "type")]
             kind: serde_json::Value,
-        }
-        if journal::number(bytes).is_none() {
-            return Self::Unreadable;
         }
         match serde_json::from_slice::<Record>(bytes) {
             Ok(record) if record.v == record::VERSION => Self::Record(Box::new(record)),
@@ -181,6 +191,28 @@ fn is_of_a_journal(line: &[u8]) -> bool {
     let line = line.trim_ascii_end();
     let end = line.len().checked_sub(END).map(|from| &line[from..]);
     end.is_some_and(|end| end.starts_with(br#","crc":""#))
+}
+
+/// Whether a line of `--events` is about a task: those of `map` and `flow` are records of a journal, without its numbers and
+/// checksums, and those of `run` have no `step`.
+fn has_step(line: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Head {
+        step: Option<serde::de::IgnoredAny>,
+    }
+    const KEY: &[u8] = b"\"step\":";
+    line.windows(KEY.len()).any(|window| window == KEY)
+        && serde_json::from_slice::<Head>(line).is_ok_and(|head| head.step.is_some())
+}
+
+/// Whether a record without a step is one of a flow: how a run of it began, or how it ended.
+fn is_of_a_flow(record: &Record) -> bool {
+    let is_about_the_run = match record.event {
+        record::Event::RunStart | record::Event::RunResume => record.start.is_some(),
+        record::Event::RunEnd => record.outcome.is_some(),
+        event => event == record::Event::Cancel,
+    };
+    record.v == record::VERSION && is_about_the_run
 }
 
 #[cfg(test)]

@@ -10,8 +10,11 @@ use crate::program::{redial, stderr, stdout};
 
 /// The report of a journal for programs, and what was said besides.
 fn report(place: &Place, run: &str) -> (Value, String) {
-    let journal = format!(".redial/runs/{run}/journal.ndjson");
-    let output = redial(place.path(), &["report", "--format", "json", &journal]);
+    report_of(place, &format!(".redial/runs/{run}/journal.ndjson"))
+}
+
+fn report_of(place: &Place, file: &str) -> (Value, String) {
+    let output = redial(place.path(), &["report", "--format", "json", file]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     (serde_json::from_str(stdout(&output)).unwrap(), stderr(&output).to_owned())
 }
@@ -76,4 +79,53 @@ fn a_line_that_is_not_as_it_was_written_is_not_believed() {
     let (report, said) = report(&place, "nightly");
     assert!(said.contains("2 lines of ") && said.contains("the first is line 3"), "{said}");
     assert_eq!(report["totals"]["runs"], 21);
+}
+
+/// The report without the names of runs, which have their times in them.
+fn nameless(report: &Value) -> String {
+    let mut report = report.clone();
+    for command in report["commands"].as_array_mut().unwrap() {
+        for run in command["runs"].as_array_mut().unwrap() {
+            run["run"] = Value::Null;
+        }
+    }
+    report.to_string()
+}
+
+#[test]
+fn an_event_log_of_a_flow_or_a_map_is_read_as_its_journal_is() {
+    let place = Place::new();
+    let flow = "
+steps:
+  flaky: {shell: 'test $REDIAL_ATTEMPT = 2', policy: 'attempts: 2, delay: 1ms'}
+  gone: {run: ['false'], policy: 'attempts: 2, delay: 1ms'}
+";
+    place.runs(flow, &["--run", "r", "--events", "log"], 1);
+    let of_journal = report(&place, "r");
+    let of_log = report_of(&place, "log");
+    assert_eq!(of_log.1, "");
+    assert_eq!(of_log.0["totals"], of_journal.0["totals"]);
+    assert_eq!(nameless(&of_log.0), nameless(&of_journal.0));
+    let number = |name: &str| of_log.0["totals"][name].as_u64().unwrap();
+    assert_eq!((number("runs"), number("flaky"), number("failed"), number("attempts")), (2, 1, 1, 4));
+}
+
+#[test]
+fn an_event_log_begins_with_how_the_run_began() {
+    let place = Place::new();
+    for flags in [&[][..], &["--run", "r"]] {
+        let _ = fs::remove_file(place.path().join("log"));
+        let line = [&["map", "--events", "log", "-q"], flags, &["--", "true"]].concat();
+        let output = crate::program::with_input(
+            &mut crate::program::command(place.path(), &line),
+            b"a\nb\n",
+        );
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let text = fs::read_to_string(place.path().join("log")).unwrap();
+        let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        assert_eq!(first["type"], "run.start");
+        assert_eq!(first["start"]["argv"][1], "map");
+        let (report, said) = report_of(&place, "log");
+        assert_eq!((said.as_str(), &report["totals"]["succeeded_at_once"]), ("", &2.into()));
+    }
 }
