@@ -118,6 +118,13 @@ fn engine(
     }
 }
 
+/// Whether a run was begun by `redial map`, whose placeholders no flow file has.
+pub(crate) fn is_of_map(definition: &Definition) -> bool {
+    let braces =
+        |step: &Step| matches!(step.action, Action::Run { spelling: Spelling::Braces, .. });
+    definition.steps.iter().any(braces)
+}
+
 /// An error of the store: who comes second has an exit code of its own.
 fn held(error: StoreError) -> Failure {
     crate::verb::conduct::store_failure(&error)

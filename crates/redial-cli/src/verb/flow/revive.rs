@@ -41,8 +41,9 @@ pub(crate) fn retry(arguments: &DeadRetry) -> Result<u8, Failure> {
     };
     let pinned: Option<Definition> =
         held.flow().ok().and_then(|pinned| serde_json::from_slice(&pinned).ok());
-    let options = engine_options(&arguments.engine, pinned.and_then(|pinned| pinned.slots))?;
-    let mut teller = teller(&arguments.engine)?;
+    let slots = pinned.as_ref().and_then(|pinned| pinned.slots);
+    let options = engine_options(&arguments.engine, slots)?;
+    let mut teller = teller(&arguments.engine, pinned.as_ref())?;
     let mut engine =
         Engine::resume_with(held, arguments.engine.damage.is_accepted, options, &change)
             .map_err(failure)?;

@@ -16,7 +16,7 @@ use crate::output::{Failure, print_note, write_file};
 use crate::verb::conduct::{
     Outputs, Teller, Telling, Words, conduct, engine_failure as failure, store_failure, survivors,
 };
-use crate::verb::map::{jobs, options};
+use crate::verb::map::{is_of_map, jobs, options};
 use crate::verb::run::random_word;
 use crate::view::flow::page;
 
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &FlowRun) -> Result<u8, Failure> {
     let slots = definition.slots;
     let pinned = serde_json::to_vec(&definition).map_err(|error| error.to_string())?;
     let options = engine_options(&arguments.engine, slots)?;
-    let mut teller = teller(&arguments.engine)?;
+    let mut teller = teller(&arguments.engine, Some(&definition))?;
     let seed = arguments.seed.unwrap_or_else(random_word);
     let engine = match store.create(&name, &pinned) {
         Ok(run) => {
@@ -64,8 +64,9 @@ pub(crate) fn resume(arguments: &FlowResume) -> Result<u8, Failure> {
     let held = run.hold().map_err(|error| store_failure(&error))?;
     let pinned: Option<Definition> =
         held.flow().ok().and_then(|pinned| serde_json::from_slice(&pinned).ok());
-    let options = engine_options(&arguments.engine, pinned.and_then(|pinned| pinned.slots))?;
-    let mut teller = teller(&arguments.engine)?;
+    let slots = pinned.as_ref().and_then(|pinned| pinned.slots);
+    let options = engine_options(&arguments.engine, slots)?;
+    let mut teller = teller(&arguments.engine, pinned.as_ref())?;
     let is_accepted = arguments.engine.damage.is_accepted;
     let engine = resumed(held, random_word(), is_accepted, options, &mut teller)?;
     finish(engine, teller, &arguments.engine, &store, &name)
@@ -131,12 +132,18 @@ pub(crate) fn engine_options(
     options(slots, &flags.ending, sync)
 }
 
-pub(crate) fn teller(flags: &EngineFlags) -> Result<Teller, Failure> {
+/// Tells of a run. One that `redial map` has begun prints what its items print, as `map` does.
+pub(crate) fn teller(
+    flags: &EngineFlags,
+    definition: Option<&Definition>,
+) -> Result<Teller, Failure> {
+    let is_of_map = definition.is_some_and(is_of_map);
     Teller::new(Telling {
-        words: Words::Tasks,
+        words: if is_of_map { Words::Items } else { Words::Tasks },
         level: (&flags.telling).into(),
         progress: flags.telling.progress,
-        prints_output: false,
+        // With --json standard output has one document.
+        prints_output: is_of_map && !flags.json,
         keeps_order: false,
         output_dir: None,
         events: flags.events.clone(),

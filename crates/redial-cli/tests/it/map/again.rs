@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::kernel::until;
 use crate::map::{command, ends_with, journal, map, of_type, tally, works};
-use crate::program::stderr;
+use crate::program::{self, stderr};
 use crate::stage::{Stage, started};
 
 /// A job that writes down its item, and fails for the items that the file `bad` names.
@@ -248,4 +248,40 @@ fn the_seed_of_a_run_is_the_one_that_it_began_with() {
         of_type(&records, "decision").iter().map(|record| record["delay_ns"].clone()).collect();
     assert_eq!(delays.len(), 6);
     assert_eq!(delays[..3], delays[3..]);
+}
+
+#[test]
+fn resumed_or_retried_by_flow_its_items_print_as_they_do_in_map() {
+    let stage = Stage::new();
+    stage.write("items", "a\nb\n");
+    let script = "echo out $1; echo err $1 >&2; test $1 = a -o -e mended";
+    let words = ["-n", "1", "--run", "r", "--items", "items", "--", "sh", "-c", script, "sh"];
+    assert_eq!(map(&stage, "", &words).status.code(), Some(1));
+    stage.write("mended", "");
+    let output = program::redial(stage.path("").as_path(), &["flow", "dead", "retry", "r"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(output.stdout, b"out b\n", "{said}");
+    assert!(said.contains("err b\n") && said.contains("redial: 1 item: 1 at the"), "{said}");
+}
+
+#[test]
+fn what_an_interrupted_map_has_left_prints_when_flow_resume_runs_it() {
+    let stage = Stage::new();
+    stage.write("items", "a\nb\nc\n");
+    let script = "echo out $1; test $1 != a -o -e go || { echo in >bell; exec sleep 1000; }";
+    let flags = ["-j", "1", "-d", "1ms", "--run", "r", "--items", "items"];
+    let words = [&flags[..], &["--", "sh", "-c", script, "sh"]].concat();
+    let mut running = started(&mut command(&stage, &words));
+    stage.hear_that("in").unwrap();
+    running.signal(Signal::KILL);
+    running.end(stage.patience).unwrap();
+    stage.write("go", "");
+    let output = program::redial(stage.path("").as_path(), &["flow", "resume", "r", "-j", "1"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let mut lines: Vec<&str> = printed.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["out a", "out b", "out c"], "{said}");
 }
