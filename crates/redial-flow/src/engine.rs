@@ -415,6 +415,9 @@ impl Engine {
         let now = at_start.after(since).max(machine.time());
         let records = held.journal(end, options.sync).map_err(EngineError::Write)?;
         let journal = Some(Journal { held, records, segments: HashMap::new() });
+        if let Some(journal) = &journal {
+            journal.held.forget_cancel();
+        }
         let mut engine = Self::new(prepared, machine, journal, &name, seed, now, options)?;
         engine.outputs = outputs;
         engine.refuse_missing_items()?;
@@ -1436,6 +1439,11 @@ impl Engine {
                 return Err(EngineError::Write(error));
             }
         };
+        if let (Ok(Finished::Interrupted(_)), Some(journal)) = (&finished, &self.journal)
+            && journal.held.is_asked_to_cancel()
+        {
+            self.record(Record::new(&self.run, self.now(), Event::Cancel));
+        }
         let mut record = Record::new(&self.run, self.now(), Event::RunEnd);
         record.outcome = Some(match &finished {
             Ok(Finished::Over) if self.has_failed() => Outcome::Failed,

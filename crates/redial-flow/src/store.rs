@@ -6,6 +6,7 @@
 //!                     journal.ndjson   what happened
 //!                     out/SLOT.seg     what its commands wrote
 //!                     lock             held by the process that writes
+//!                     cancel           while somebody waits for that process to cancel the run
 //! ```
 //!
 //! A run is there in whole or not at all: it is made under another name and then renamed. [`Run`] is for everybody who looks;
@@ -62,6 +63,8 @@ const ITEMS: &str = "items.ndjson";
 const JOURNAL: &str = "journal.ndjson";
 const OUT: &str = "out";
 const LOCK: &str = "lock";
+/// There while somebody waits for the process that holds the run to end and cancel it.
+const CANCEL: &str = "cancel";
 
 /// Runs that are being made and removed; no run has such a name.
 const NEW: &str = ".new-";
@@ -317,6 +320,14 @@ impl Run {
         &self.name
     }
 
+    /// Says to the process that holds the run that the signal which follows is meant to cancel it, not only to interrupt it.
+    ///
+    /// # Errors
+    /// Where no file can be made in its directory.
+    pub fn ask_to_cancel(&self) -> io::Result<()> {
+        fs::File::create(self.path.join(CANCEL)).map(drop)
+    }
+
     /// Its directory.
     pub fn path(&self) -> &Path {
         &self.path
@@ -464,6 +475,16 @@ impl Deref for Held {
 }
 
 impl Held {
+    /// Whether somebody asked for the run to be cancelled.
+    pub fn is_asked_to_cancel(&self) -> bool {
+        self.path.join(CANCEL).exists()
+    }
+
+    /// What was asked of the process before this one does not hold for this one.
+    pub fn forget_cancel(&self) {
+        let _ = fs::remove_file(self.path.join(CANCEL));
+    }
+
     /// Goes on with the journal at `end`, which is what [`Reading::end`] found; of a new run, the default.
     pub fn journal<T: Serialize>(&self, end: End, sync: Sync) -> io::Result<Writer<T>> {
         Writer::open(self.journal_path(), end, sync)

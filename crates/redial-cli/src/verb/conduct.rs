@@ -121,6 +121,9 @@ pub(crate) fn conduct(
             Ok(Finished::Over) if engine.machine().has_dead_letters() => teller.line(&format!(
                 "redial flow dead show {run} shows what gave up, redial flow dead retry {run} tries it again"
             )),
+            Ok(Finished::Interrupted(_)) if engine.machine().is_cancelled() => {
+                teller.line(&format!("cancelled: nothing more of the run {run} is run"));
+            }
             Ok(Finished::Interrupted(_)) => {
                 teller.line(&format!("interrupted; redial flow resume {run} goes on"));
             }

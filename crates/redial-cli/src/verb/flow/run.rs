@@ -80,6 +80,8 @@ pub(crate) fn cancel(arguments: &FlowCancel) -> Result<u8, Failure> {
         let pid = holder.pid.and_then(|pid| i32::try_from(pid).ok()).ok_or_else(|| {
             Failure::Message(format!("{} holds the run and cannot be told from others", holder))
         })?;
+        // Without it the other process says that it was interrupted, and is cancelled all the same.
+        let _ = run.ask_to_cancel();
         let sent = nix::sys::signal::kill(
             nix::unistd::Pid::from_raw(pid),
             nix::sys::signal::Signal::SIGTERM,
@@ -107,9 +109,13 @@ pub(crate) fn cancel(arguments: &FlowCancel) -> Result<u8, Failure> {
         false => begun(held, random_word(), options)?,
     };
     for line in survivors(&engine) {
-        print_note(&format!("redial: {line}\n"));
+        print_note(&format!("redial: {line}
+"));
     }
-    engine.cancel().map_err(failure)?;
+    // The process that was asked has written it down itself.
+    if !engine.machine().is_cancelled() {
+        engine.cancel().map_err(failure)?;
+    }
     print_note(&format!("redial: {} is cancelled\n", run.name()));
     Ok(0)
 }

@@ -134,3 +134,48 @@ fn a_signal_while_items_are_waited_for_ends_it() {
     drop(write);
     stage.nothing_is_left().unwrap();
 }
+
+#[test]
+fn a_run_that_is_cancelled_says_so_and_not_that_it_goes_on() {
+    let stage = Stage::new();
+    stage.write("items", ITEMS);
+    let words = words("echo $1 >bell; exec sleep 1000", "1ms");
+    let mut running = command(&stage, &words);
+    running.stderr(stage.create("err"));
+    let mut running = started(&mut running);
+    stage.hear().unwrap();
+    stage.hear().unwrap();
+    let place = stage.path("");
+    let cancel = crate::program::redial(&place, &["flow", "cancel", "r"]);
+    assert_eq!(cancel.status.code(), Some(0), "{cancel:?}");
+    assert_eq!(running.end(stage.patience).unwrap().signal(), Some(Signal::TERM));
+    let said = stage.text("err");
+    assert!(said.contains("redial: cancelled: nothing more of the run r is run\n"), "{said}");
+    assert!(!said.contains("goes on"), "{said}");
+    let records = journal(&stage, "r");
+    assert_eq!(of_type(&records, "cancel").len(), 1);
+    let status = crate::program::redial(&place, &["flow", "status", "r"]);
+    assert!(String::from_utf8_lossy(&status.stdout).contains("cancelled after"), "{status:?}");
+}
+
+#[test]
+fn what_was_asked_of_a_process_that_was_killed_does_not_cancel_the_next_one() {
+    let stage = Stage::new();
+    stage.write("items", ITEMS);
+    let words = words("echo $1 >bell; test -e enough || exec sleep 1000", "1ms");
+    let mut running = started(&mut command(&stage, &words));
+    stage.hear().unwrap();
+    stage.hear().unwrap();
+    // As by a `flow cancel` that was killed itself.
+    stage.write(".redial/runs/r/cancel", "");
+    running.signal(Signal::KILL);
+    running.end(stage.patience).unwrap();
+    let mut running = started(&mut command(&stage, &words));
+    stage.hear().unwrap();
+    stage.hear().unwrap();
+    running.signal(Signal::TERM);
+    running.end(stage.patience).unwrap();
+    assert_eq!(of_type(&journal(&stage, "r"), "cancel").len(), 0);
+    stage.write("enough", "");
+    works(&stage, "", &words);
+}
