@@ -108,7 +108,7 @@ pub use command::{Command, Environment, Stdio};
 pub use control::{Control, Request};
 pub use input::Stdin;
 pub use observer::{Observer, Progress, Signalled, Warning};
-pub use output::Output;
+pub use output::{Output, is_one_file};
 pub use reactor::{Exit, Options, Reactor, SlotId};
 pub use store::Store;
 pub use streams::{Sink, Sinks, Streams};

@@ -99,7 +99,7 @@ pub(crate) fn inherited(stream: Stream) -> BorrowedFd<'static> {
 }
 
 /// Whether standard output and standard error are one file, pipe or terminal, as with `2>&1`.
-pub(crate) fn is_one_file() -> bool {
+pub fn is_one_file() -> bool {
     let file = |stream| rustix::fs::fstat(inherited(stream)).map(|stat| (stat.st_dev, stat.st_ino));
     file(Stream::Stdout).is_ok_and(|stdout| file(Stream::Stderr) == Ok(stdout))
 }

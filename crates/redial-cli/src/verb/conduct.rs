@@ -154,13 +154,17 @@ pub(crate) fn conduct(
         }
         (Err(error), lost) => {
             lost.iter().for_each(|(_, words)| teller.line(words));
+            teller.board.leave();
             Err(Failure::Message(error.to_string()))
         }
         (Ok(_), Some((true, words))) => {
             teller.line(&words);
             Ok(exit_code::CLOSED_PIPE)
         }
-        (Ok(_), Some((false, words))) => Err(Failure::Message(words)),
+        (Ok(_), Some((false, words))) => {
+            teller.board.leave();
+            Err(Failure::Message(words))
+        }
         (Ok(Finished::Deadline), None) => Ok(exit_code::DEADLINE),
         (Ok(Finished::Over), None) if !failed => {
             let outputs = outputs.map_err(Failure::Message)?;

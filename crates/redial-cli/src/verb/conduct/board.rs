@@ -33,22 +33,25 @@ pub(super) struct Board {
     is_watched: bool,
     drawn: usize,
     drawn_at: Option<Instant>,
-    /// What was printed last to the terminal did not end its line.
+    /// Whether standard output is seen where our lines are: on one terminal, in one file or pipe.
+    is_stdout_beside: bool,
+    /// What was printed last there did not end its line.
     is_inside_line: bool,
 }
 
 impl Board {
     pub(super) fn new(is_watched: bool) -> Self {
-        Self { is_watched, drawn: 0, drawn_at: None, is_inside_line: false }
+        let is_stdout_beside = redial_process::is_one_file();
+        Self { is_watched, drawn: 0, drawn_at: None, is_stdout_beside, is_inside_line: false }
     }
 
     /// A command's output was printed, and ended so.
     pub(super) fn printed(&mut self, stream: Stream, last: Option<u8>) {
         let is_shown = match stream {
-            Stream::Stdout => rustix::termios::isatty(rustix::stdio::stdout()),
+            Stream::Stdout => self.is_stdout_beside,
             Stream::Stderr => true,
         };
-        if let Some(last) = last.filter(|_| self.is_watched && is_shown) {
+        if let Some(last) = last.filter(|_| is_shown) {
             self.is_inside_line = last != b'\n';
         }
     }
@@ -103,6 +106,11 @@ impl Board {
     pub(super) fn finish(&mut self) {
         self.clear();
         self.is_watched = false;
+    }
+
+    /// An error of redial follows, which is printed elsewhere.
+    pub(super) fn leave(&mut self) {
+        write(self.end_line());
     }
 }
 

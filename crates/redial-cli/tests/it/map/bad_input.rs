@@ -126,9 +126,11 @@ fn a_reader_that_has_had_enough_ends_nothing_badly() {
         drop(child.stdout.take());
         let mut running = Started::new(child);
         let code = running.end(stage.patience).unwrap().code();
-        assert_eq!(code, 0, "{flags:?}: {}", stage.text("err"));
-        assert!(!stage.text("err").contains("panicked"));
-        assert_eq!(stage.text("ran").lines().count(), 50);
+        // All may be over before the reader is gone; otherwise nothing new starts.
+        let (said, ran) = (stage.text("err"), stage.text("ran").lines().count());
+        assert!((code, ran) == (0, 50) || code == 141, "{flags:?}: {code} {ran}: {said}");
+        assert_eq!(said.contains("nobody reads standard output"), code == 141, "{said}");
+        assert!(!said.contains("panicked"), "{said}");
     }
     stage.nothing_is_left().unwrap();
 }
@@ -137,7 +139,9 @@ fn a_reader_that_has_had_enough_ends_nothing_badly() {
 fn outputs_that_are_closed_or_full_do_no_harm() {
     let stage = Stage::new();
     let redial = crate::program::REDIAL;
-    for redirection in [">&- 2>&-", ">/dev/full 2>/dev/full", "2>&-"] {
+    for (redirection, code, most) in
+        [(">&- 2>&-", 0, 2), (">/dev/full 2>/dev/full", 125, 2), ("2>&-", 0, 2)]
+    {
         let _ = fs::remove_file(stage.path("ran"));
         let line = format!(
             "printf 'a\\nb\\n' | {redial} map -v -- sh -c 'echo x; echo $1 >>ran' sh {redirection}"
@@ -145,8 +149,9 @@ fn outputs_that_are_closed_or_full_do_no_harm() {
         let mut shell = std::process::Command::new("sh");
         stage.at_home(shell.args(["-c", &line]));
         let status = shell.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
-        assert!(matches!(status.code(), Some(0 | 1)), "{redirection}: {status}");
-        assert_eq!(stage.text("ran").lines().count(), 2, "{redirection}");
+        assert_eq!(status.code(), Some(code), "{redirection}");
+        let ran = stage.text("ran").lines().count();
+        assert!(ran == most || (code != 0 && ran < most), "{redirection}: {ran}");
     }
 }
 

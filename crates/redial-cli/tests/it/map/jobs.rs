@@ -142,6 +142,21 @@ fn failures_that_a_retry_mended_are_shown_only_to_who_asks() {
 }
 
 #[test]
+fn what_is_said_begins_on_a_line_of_its_own() {
+    let stage = Stage::new();
+    // Standard error alone, and both in one file.
+    let output = map(&stage, "a\n", &["-n", "1", "--", "sh", "-c", "printf '<script>' >&2; exit 1", "sh"]);
+    assert!(stderr(&output).starts_with("<script>\nredial: a: dead after 1 attempt"), "{output:?}");
+    let line = format!("echo a | {REDIAL} map -- printf %s >log 2>&1");
+    let mut shell = std::process::Command::new("sh");
+    stage.at_home(shell.args(["-c", &line]));
+    assert!(shell.status().unwrap().success());
+    assert!(stage.text("log").starts_with("a\nredial: 1 item: "), "{}", stage.text("log"));
+    // What is not ours stays as it is: the output of items is data.
+    assert_eq!(works(&stage, "a\nb\n", &["--keep-order", "--", "printf", "%s"]), "ab");
+}
+
+#[test]
 fn the_exit_code_says_how_it_came_out() {
     let stage = Stage::new();
     for (command, code, said) in [
