@@ -179,6 +179,8 @@ pub(crate) struct Teller {
     telling: Telling,
     board: Board,
     started: Instant,
+    /// The items that were over when this process began.
+    items_before: Option<u64>,
     at_first: u64,
     flaky: u64,
     recovered: u64,
@@ -228,6 +230,7 @@ impl Teller {
             telling,
             board: Board::new(is_watched),
             started: Instant::now(),
+            items_before: None,
             at_first: 0,
             flaky: 0,
             recovered: 0,
@@ -544,7 +547,7 @@ impl Observer for Teller {
         if !self.board.is_due() {
             return self.board.next(run.now);
         }
-        let lines = board::lines(self, run, self.done());
+        let lines = board::lines(self, run);
         self.board.draw(&lines);
         self.board.next(run.now)
     }

@@ -8,7 +8,7 @@ use redial_flow::engine::View;
 use redial_flow::flow::Place;
 use redial_policy::Stream;
 
-use super::Teller;
+use super::{Teller, Words};
 use crate::duration::compact;
 use crate::output::real_width;
 use crate::text::{clip, columns};
@@ -119,44 +119,79 @@ fn write(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// How far a run has come: of how many items how many are over, once all are known, and the rest in words.
+struct Progress {
+    items: Option<(u64, u64)>,
+    words: String,
+}
+
+impl Progress {
+    fn new(teller: &mut Teller, run: &View<'_>) -> Self {
+        let (mut finished, mut known, mut is_open) = (0, 0, false);
+        for (step, id) in run.prepared.flow.steps.iter().zip(0..) {
+            if let Place::Map { .. } = step.place {
+                let (items, open) = run.items(id);
+                finished += run.machine.counts(id).finished();
+                known += items;
+                is_open |= open;
+            }
+        }
+        // Those of the processes before this one say nothing of its pace.
+        let before = *teller.items_before.get_or_insert(finished);
+        let (done, elapsed) = (teller.done(), teller.started.elapsed());
+        let per_second = |number: u64| number as f64 / elapsed.as_secs_f64().max(0.001);
+        let mut words = format!("{done} done, {} running", run.running().count());
+        for (number, what) in
+            [(run.machine.waiting_for_delay() as u64, "waiting"), (teller.dead, "dead")]
+        {
+            if number > 0 {
+                words += &format!(", {number} {what}");
+            }
+        }
+        let items = (known > 0 && !is_open).then_some((finished, known));
+        let pace = per_second(finished.saturating_sub(before));
+        if items.is_some() && pace > 0.0 && finished < known {
+            let left = (known - finished) as f64 / pace;
+            words += &format!(", {} left", compact(Duration::from_secs(left.ceil() as u64)));
+        }
+        if done + teller.dead > 1 {
+            words += &format!(", {:.0}/s", per_second(done + teller.dead));
+        }
+        words += &format!(", {}", compact(Duration::from_secs(elapsed.as_secs())));
+        Self { items, words }
+    }
+}
+
+/// The same as one line that stays.
+pub(super) fn line(teller: &mut Teller, run: &View<'_>) -> String {
+    match Progress::new(teller, run) {
+        Progress { items: Some((finished, known)), words } => {
+            format!("{finished}/{}: {words}", Words::Items.of(known))
+        }
+        Progress { items: None, words } => words,
+    }
+}
+
 /// What is to be seen of a run now.
-pub(super) fn lines(teller: &Teller, run: &View<'_>, done: u64) -> Vec<String> {
+pub(super) fn lines(teller: &mut Teller, run: &View<'_>) -> Vec<String> {
     let mut running: Vec<_> = run.running().collect();
     running.sort_by_key(|(_, at)| *at);
     let waits = run.machine.waits(WAITING_MAX);
-    let (mut known, mut is_open) = (0, false);
-    for (step, id) in run.prepared.flow.steps.iter().zip(0..) {
-        if let Place::Map { .. } = step.place {
-            let (items, open) = run.items(id);
-            known += items;
-            is_open |= open;
+    let Progress { items, words } = Progress::new(teller, run);
+    let head = match items {
+        Some((finished, known)) => {
+            let full = (finished as f64 / known as f64 * BAR as f64).round() as usize;
+            let full = full.min(BAR);
+            let bar = format!("▕{}{}▏", "█".repeat(full), "░".repeat(BAR - full));
+            // A flow has other tasks beside those of its items.
+            let of = match teller.telling.words {
+                Words::Items => known.to_string(),
+                Words::Tasks => Words::Items.of(known),
+            };
+            format!("{bar} {finished}/{of}  {words}")
         }
-    }
-    let finished = done + teller.dead;
-    let elapsed = teller.started.elapsed();
-    let rate = finished as f64 / elapsed.as_secs_f64().max(0.001);
-    let mut head = format!("{done} done, {} running", running.len());
-    for (number, what) in
-        [(run.machine.waiting_for_delay() as u64, "waiting"), (teller.dead, "dead")]
-    {
-        if number > 0 {
-            head += &format!(", {number} {what}");
-        }
-    }
-    if known > 0 && !is_open {
-        let share = (finished as f64 / known as f64).min(1.0);
-        let full = (share * BAR as f64).round() as usize;
-        let bar = format!("▕{}{}▏", "█".repeat(full), "░".repeat(BAR - full));
-        head = format!("{bar} {finished}/{known}  {head}");
-        if finished > 0 && finished < known {
-            let left = (known - finished) as f64 / rate;
-            head += &format!(", {} left", compact(Duration::from_secs(left.ceil() as u64)));
-        }
-    }
-    if finished > 1 {
-        head += &format!(", {rate:.0}/s");
-    }
-    head += &format!(", {}", compact(Duration::from_secs(elapsed.as_secs())));
+        None => words,
+    };
     let mut lines = vec![head];
     let room = real_width().saturating_sub(14).max(1);
     for (task, at) in running.iter().take(RUNNING_MAX) {
