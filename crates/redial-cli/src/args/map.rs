@@ -193,7 +193,7 @@ pub(crate) struct KeepingFlags {
 /// What is told while a run goes on.
 #[derive(Args, Debug)]
 pub(crate) struct TellingFlags {
-    /// When to draw a bar and what runs
+    /// When to draw a bar and what runs; elsewhere a line says every 30 s how far it has come, unless never
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     pub(crate) progress: Progress,
     /// Print nothing but errors of redial itself

@@ -181,6 +181,8 @@ pub(crate) struct Teller {
     started: Instant,
     /// The items that were over when this process began.
     items_before: Option<u64>,
+    /// When a line says next how far it has come.
+    next_line: Option<Time>,
     at_first: u64,
     flaky: u64,
     recovered: u64,
@@ -231,6 +233,7 @@ impl Teller {
             board: Board::new(is_watched),
             started: Instant::now(),
             items_before: None,
+            next_line: None,
             at_first: 0,
             flaky: 0,
             recovered: 0,
@@ -340,6 +343,24 @@ impl Teller {
             }
         }
         self.breakers = Some(breakers);
+    }
+
+    /// Where nobody watches a bar, a line now and then says how far the run has come. Gives when the next is due.
+    fn tell_progress(&mut self, run: &View<'_>) -> Option<Time> {
+        /// Short runs have no such line.
+        const INTERVAL: Duration = Duration::from_secs(30);
+        if self.telling.level == Level::Quiet || self.telling.progress == Progress::Never {
+            return None;
+        }
+        let due = *self.next_line.get_or_insert(run.now.after(INTERVAL));
+        if run.now < due {
+            return Some(due);
+        }
+        let line = board::line(self, run);
+        self.line(&line);
+        let next = run.now.after(INTERVAL);
+        self.next_line = Some(next);
+        Some(next)
     }
 
     /// How many tasks are over, and no dead letters.
@@ -544,6 +565,9 @@ impl Observer for Teller {
 
     fn tick(&mut self, run: &View<'_>) -> Option<Time> {
         self.tell_open_breakers(run);
+        if !self.board.is_watched() {
+            return self.tell_progress(run);
+        }
         if !self.board.is_due() {
             return self.board.next(run.now);
         }

@@ -61,6 +61,10 @@ impl Board {
         if std::mem::take(&mut self.is_inside_line) { "\n" } else { "" }
     }
 
+    pub(super) fn is_watched(&self) -> bool {
+        self.is_watched
+    }
+
     pub(super) fn is_due(&self) -> bool {
         self.is_watched && self.drawn_at.is_none_or(|at| at.elapsed() >= INTERVAL)
     }

@@ -9,6 +9,7 @@ use redial_flow::prepared::Prepared;
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::clock::on_clock;
 use crate::kernel::{Process, send, until};
 use crate::map::{command, ends_with, journal, map, of_type, tally, works};
 use crate::program::{REDIAL, parsed, stderr};
@@ -139,6 +140,29 @@ fn failures_that_a_retry_mended_are_shown_only_to_who_asks() {
     assert!(normal.contains("1 item: 0 at the first attempt, 1 flaky"), "{normal}");
     assert!(verbose.contains("oops1") && verbose.contains("a: attempt 1: exit 1; retrying in"));
     assert_eq!(quiet, "oops2\n");
+}
+
+#[test]
+fn where_nobody_watches_a_line_every_30_s_says_how_far_it_has_come() {
+    // Time passes only as the first item says.
+    let run = |flags: &[&str], passes: &str| {
+        let stage = Stage::new();
+        stage.write("items", "a\nb\n");
+        stage.write("job", format!("test $1 != a || truncate -s +{passes} clock"));
+        let words = [&[REDIAL, "map", "-j", "1", "--items", "items"], flags, &["--", "sh", "job"]];
+        assert_eq!(stage.run(&on_clock(&stage, &words.concat())).unwrap().code(), 0);
+        stage.text("err")
+    };
+    let said = run(&[], "31000");
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 2, "{said}");
+    let line = lines[0].strip_suffix(" done, 1 running, 31s");
+    assert!(matches!(line, Some("redial: 0" | "redial: 1")), "{said}");
+    for (flags, passes) in [(&[][..], "29000"), (&["--progress", "never"], "31000")] {
+        let said = run(flags, passes);
+        assert_eq!(said.lines().count(), 1, "{flags:?}: {said}");
+    }
+    assert_eq!(run(&["-q"], "31000"), "");
 }
 
 #[test]

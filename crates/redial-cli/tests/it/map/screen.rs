@@ -125,7 +125,7 @@ fn the_bar_of_a_flow_counts_the_items_of_its_maps_and_not_their_steps() -> Told<
     let stage = Stage::new();
     stage.write(
         "flow.yaml",
-        "steps:\n  first: {run: [\"true\"]}\n  m:\n    each: {lines: items}\n    slots: 1\n    steps:\n      - {run: [\"true\"]}\n      - {shell: 'test \"${item}\" != c || read word <gate'}\n",
+        "steps:\n  first: {run: [\"true\"]}\n  m:\n    each: {lines: items}\n    slots: 2\n    steps:\n      - {run: [\"true\"]}\n      - {shell: 'test \"${item}\" != c || read word <gate'}\n",
     );
     stage.write("items", "a\nb\nc\n");
     let script = format!("stty cols 100 && exec {REDIAL} flow run flow.yaml --run r");
@@ -145,7 +145,7 @@ fn the_bar_of_a_run_that_goes_on_counts_what_was_done_before() -> Told<()> {
     let stage = Stage::new();
     stage.write("items", "a\nb\nc\nd\n");
     stage.write("job", "case $1 in c|d) test -e go || exit 1;; esac; test $1 != d || read word <gate");
-    let flags = "-j 1 -n 1 --run r --items items -- sh job";
+    let flags = "-j 2 -n 1 --run r --items items -- sh job";
     let mut terminal = Terminal::start(&stage, &line(100, flags));
     assert_eq!(terminal.end()?.code(), 1);
     stage.write("go", "");
