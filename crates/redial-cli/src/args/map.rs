@@ -199,7 +199,7 @@ pub(crate) struct TellingFlags {
     /// Print nothing but errors of redial itself
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
     pub(crate) quiet: bool,
-    /// Print more: every attempt that failed, with what it wrote
+    /// Print more: every attempt that failed, with what it wrote; of a flow also what steps print that succeed
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
 }

@@ -549,8 +549,17 @@ impl Observer for Teller {
         stderr: &mut Written,
     ) {
         let succeeded = record.outcome == Some(Outcome::Succeeded);
+        // Of a flow, all that steps print is shown with --verbose, each under the name of its step.
+        let is_told = succeeded
+            && self.telling.level == Level::Verbose
+            && self.telling.words == Words::Tasks;
+        if is_told {
+            let attempt = record.attempt.unwrap_or(1);
+            let name = self.name(run, task);
+            self.line(&format!("{name}: attempt {attempt} succeeded"));
+        }
         let is_shown = match succeeded {
-            true => self.telling.prints_output,
+            true => self.telling.prints_output || is_told,
             // With --quiet, what the steps of a flow write is in its journal.
             false if self.telling.level == Level::Quiet && self.telling.words == Words::Tasks => {
                 false
@@ -558,7 +567,7 @@ impl Observer for Teller {
             false => self.telling.level == Level::Verbose || run.machine.gives_up(task, run.now),
         };
         if is_shown {
-            let prints_stdout = self.telling.prints_output || !succeeded;
+            let prints_stdout = self.telling.prints_output || is_told || !succeeded;
             self.pass_on(run, task, stdout, stderr, prints_stdout);
         }
     }

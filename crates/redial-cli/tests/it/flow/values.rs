@@ -210,3 +210,31 @@ map:
     let said = crate::program::stderr(&output);
     assert!(said.contains("item 2: the value of `item` begins with `-`"), "{said}");
 }
+
+#[test]
+fn with_verbose_what_steps_print_is_shown_under_their_names() {
+    let place = Place::new();
+    let flow = "
+steps:
+  one: {shell: 'echo out; echo err >&2; test $REDIAL_ATTEMPT = 2', policy: 'attempts: 2, delay: 1ms'}
+  m:
+    needs: one
+    each: {lines: items}
+    slots: 1
+    steps: [{shell: 'echo item \"${item}\"'}]
+outputs: {all: '${one.output}'}
+";
+    std::fs::write(place.path().join("items"), "a\nb\n").unwrap();
+    let (printed, said) = place.runs(flow, &["-v", "-j", "1"], 0);
+    // Standard output is for the outputs of the flow.
+    assert_eq!(printed, "out\n");
+    for words in [
+        "redial: one: attempt 2 succeeded\nout\nerr\n",
+        "redial: m.1 a: attempt 1 succeeded\nitem a\n",
+        "redial: m.1 b: attempt 1 succeeded\nitem b\n",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let (_, said) = place.runs(flow, &["--run", "again"], 0);
+    assert!(!said.contains("item a") && !said.contains("attempt 1 succeeded"), "{said}");
+}
