@@ -3,6 +3,7 @@
 #![cfg_attr(not(unix), allow(dead_code, reason = "only the engine, which is Unix's, runs it"))]
 
 use std::fmt;
+use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::definition::{
 };
 use crate::expression::{Dialect, Expression};
 use crate::flow::{self, Flow, NeedKind, OnFailure, Place, StepId};
-use crate::items::{FieldPath, Format, JsonPath, KeyBy, Selection, SortBy};
+use crate::items::{FieldPath, Format, Items, JsonPath, KeyBy, Selected, Selection, SortBy};
 use crate::reference::{Reference, Segment};
 use crate::shell::Shell;
 use crate::template::Template;
@@ -223,6 +224,18 @@ fn step_of(root: &str, next: Option<&str>, steps: &[Step]) -> Option<(StepId, us
     let long = next.and_then(|next| named(&format!("{root}.{next}")));
     let found = long.map(|at| (at, 1)).or_else(|| Some((named(root)?, 0)));
     found.map(|(at, used)| (at as StepId, used))
+}
+
+impl Prepared {
+    /// The items that a map would take from this source: read in its format, and selected. None where the step is no map.
+    pub fn items_of<R: Read>(&self, map: StepId, source: R) -> Option<Selected<Items<R>>> {
+        match &self.steps.get(map as usize)?.action {
+            ReadyAction::Each(each) => {
+                Some(each.selection.clone().of(Items::new(source, each.format.clone())))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Whether a text refers to a step: its name, and then what a path goes on with. Too often is no harm.

@@ -141,7 +141,7 @@ pub(crate) struct MapFlags {
     pub(crate) events: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) telling: TellingFlags,
-    /// Print the commands, the policy and the rules; run nothing
+    /// Print the command of each item, and the policy on standard error; run nothing
     #[arg(long, help_heading = "Output")]
     pub(crate) dry_run: bool,
 

@@ -1,5 +1,7 @@
 //! `redial map`: one command for many items, each under the policy.
 
+mod dry_run;
+
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
@@ -18,10 +20,9 @@ use redial_process::signals;
 
 use crate::args::{self, EndingFlags, MapFlags};
 use crate::events::Mode;
-use crate::output::{Failure, print};
+use crate::output::Failure;
 use crate::policies::{SelectedPolicy, exactly_one, print_warnings, selected};
 use crate::rules::{duration_or, max_retry_after, rules};
-use crate::shell;
 use crate::verb::conduct::{Outputs, Teller, Telling, Words, conduct};
 use crate::verb::run::{GUARD, KILL_AFTER, new_run_id, random_word};
 use crate::visible::visible;
@@ -48,7 +49,7 @@ pub(crate) fn run(arguments: &MapFlags, matches: Option<&ArgMatches>) -> Result<
     )?;
     if arguments.dry_run {
         print_warnings(std::slice::from_ref(&selected));
-        return print(&described(arguments, &selected, &options)).map(|()| 0);
+        return dry_run::run(arguments, &selected, &options, definition);
     }
     let telling = Telling {
         words: Words::Items,
@@ -351,24 +352,4 @@ fn failures_max(text: &str) -> Result<redial_flow::definition::FailuresMax, Fail
         }
         None => text.parse().map(FailuresMax::Count).map_err(|_| bad()),
     }
-}
-
-/// What `--dry-run` prints.
-fn described(arguments: &MapFlags, selected: &SelectedPolicy, options: &Options) -> String {
-    let clause = selected.entry.canonical();
-    let clause = clause.as_deref().unwrap_or(&selected.entry.clause);
-    let mut text = format!("command  {}\n", visible(&shell::command(&arguments.command)));
-    text += &format!("policy   {}\n", visible(clause));
-    text += &format!("jobs     {}\n", options.slots);
-    if let Some(rate) = &arguments.rate {
-        text += &format!("rate     {}\n", visible(rate));
-    }
-    let items = arguments.items.as_deref().filter(|path| *path != Path::new("-"));
-    let items = items.map_or("standard input".into(), |path| path.display().to_string());
-    text += &format!("items    {}\n", visible(&items));
-    if let Some(run) = &arguments.run {
-        let store = arguments.keeping.store.store.join("runs").join(run);
-        text += &format!("run      {}\n", visible(&store.display().to_string()));
-    }
-    text
 }

@@ -1,7 +1,7 @@
 //! Where items come from, which of them are taken, and where they stand in a command.
 
 use crate::map::{ends_with, journal, map, of_type, works};
-use crate::program::stderr;
+use crate::program::{stderr, stdout};
 use crate::stage::Stage;
 
 /// What a job is given, for each item in its order: `[first][second]`.
@@ -181,4 +181,24 @@ fn numbers_of_a_table_are_sorted_as_numbers() {
     };
     assert_eq!(sorted("size"), "dbeafgc");
     assert_eq!(sorted("size DESC"), "cgafebd");
+}
+
+#[test]
+fn a_dry_run_prints_the_command_of_each_item_and_runs_nothing() {
+    let stage = Stage::new();
+    let words = ["--dry-run", "-n", "2", "--offset", "1", "--", "touch", "{#}-{}"];
+    let output = map(&stage, "a\nb c\nit's\n", &words);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(stdout(&output), "touch '1-b c'\ntouch '2-it'\\''s'\n");
+    let said = stderr(&output);
+    assert!(said.contains("policy   attempts: 2") && said.contains("jobs "), "{said}");
+    assert!(!stage.has("1-b c"));
+    // What would be dead without an attempt is told.
+    let words = ["--dry-run", "--format", "jsonl", "--", "echo", "{id}"];
+    let output = map(&stage, "{\"id\": 7}\n{\"no\": 1}\n", &words);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(1), "echo 7\n"));
+    assert!(stderr(&output).contains("2: not started: "), "{output:?}");
+    // Without a placeholder the item is the last argument.
+    let output = map(&stage, "x\n", &["--dry-run", "--", "echo", "-n"]);
+    assert_eq!(stdout(&output), "echo -n x\n");
 }
