@@ -3,6 +3,8 @@
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
@@ -24,7 +26,7 @@ struct Line {
     value_base64: Option<String>,
 }
 
-/// The item at this place of a map, as it was read: JSON, or base64 of bytes that are not UTF-8. `None` if the file does not
+/// The item at this place of a map, as it was read: JSON, or bytes that are not UTF-8. `None` if the file does not
 /// have it; lines that are something else are passed over.
 ///
 /// # Errors
@@ -45,7 +47,8 @@ pub fn item(run: &Run, map: &str, place: u32) -> io::Result<Option<Value>> {
         }
         let Ok(line) = serde_json::from_slice::<Line>(&bytes) else { continue };
         if line.item == place && line.step == map {
-            return Ok(line.value.or(line.value_base64.map(Json::String)).map(Value::Json));
+            let bytes = line.value_base64.and_then(|text| BASE64_STANDARD.decode(text).ok());
+            return Ok(line.value.map(Value::Json).or(bytes.map(Value::of_bytes)));
         }
     }
 }

@@ -36,7 +36,7 @@ fn one(history: &History, letter: &Letter<'_>, width: usize) -> String {
     let mut text = styled(BOLD, &visible(&heading(history, task))) + "\n";
     text += &paragraph(Style::new(), &visible(&sentence(task)), width.min(READABLE));
     if let Some(value) = &letter.value {
-        text += &block("item", &shown(value));
+        text += &item(value);
     }
     let attempts = tables::attempts(task);
     if !attempts.is_empty() {
@@ -65,11 +65,23 @@ pub(super) fn sentence(task: &Task) -> String {
     }
 }
 
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Json(Json::Null) => "null".to_owned(),
-        value => String::from_utf8_lossy(&value.bytes()).into_owned(),
-    }
+/// The item as it is, also where it is nothing, or nothing that can be seen: with names for what cannot.
+fn item(value: &Value) -> String {
+    let (heading, shown) = match value {
+        Value::Json(Json::Null) => ("item", "null".to_owned()),
+        Value::Json(Json::String(text)) if text.is_empty() => ("item", "\"\"".to_owned()),
+        Value::Json(Json::String(text)) if text.chars().any(char::is_control) => {
+            ("item, as JSON", value_as_json(value))
+        }
+        Value::Json(_) => ("item", String::from_utf8_lossy(&value.bytes()).into_owned()),
+        Value::Bytes(_) => ("item, which is not UTF-8, in base64", value_as_json(value)),
+    };
+    block(heading, &shown)
+}
+
+/// As `dead show --json` has it.
+fn value_as_json(value: &Value) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// What a command wrote, under a heading, each line of it indented.

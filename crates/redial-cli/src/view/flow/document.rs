@@ -233,6 +233,8 @@ pub(crate) struct DeadEntry<'h> {
 #[derive(Serialize)]
 struct More<'h> {
     value: Option<&'h redial_flow::Value>,
+    /// Whether `value` is the base64 of an item that is not UTF-8.
+    value_is_base64: bool,
     output: Option<&'h str>,
     attempt_details: Vec<AttemptEntry<'h>>,
     attempts_left_out: u64,
@@ -257,6 +259,7 @@ impl<'h> DeadEntry<'h> {
     pub(crate) fn whole(history: &'h History, letter: &'h Letter<'h>) -> Self {
         let more = More {
             value: letter.value.as_ref(),
+            value_is_base64: matches!(letter.value, Some(redial_flow::Value::Bytes(_))),
             output: letter.output.as_deref(),
             attempt_details: letter.task.attempts.iter().map(AttemptEntry::new).collect(),
             attempts_left_out: letter.task.attempts_left_out,

@@ -315,3 +315,25 @@ fn a_dead_letter_that_is_retried_has_a_key_that_no_other_item_has() {
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert_eq!(stage.text("keys"), "kk/job/1\nkk/job/1/1\nkk/job~1/1\n");
 }
+
+#[test]
+fn a_dead_letter_shows_its_item_also_where_there_is_nothing_to_see() {
+    let stage = Stage::new();
+    let items = b"\x1b[31m\0\0\xff\xfe\0plain\0";
+    let words = ["-0", "-n", "1", "-q", "--run", "r", "--", "false"];
+    assert_eq!(map(&stage, items, &words).status.code(), Some(1));
+    let output = crate::program::redial(&stage.path(""), &["flow", "dead", "show", "r"]);
+    let shown = String::from_utf8_lossy(&output.stdout);
+    for block in [
+        "item, as JSON\n  \"\\u001b[31m\"\n",
+        "item\n  \"\"\n",
+        "item, which is not UTF-8, in base64\n  \"//4=\"\n",
+        "item\n  plain\n",
+    ] {
+        assert!(shown.contains(block), "{block:?}: {shown}");
+    }
+    let output = crate::program::redial(&stage.path(""), &["flow", "dead", "show", "r", "--json"]);
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let base64: Vec<_> = all["dead"].as_array().unwrap().iter().map(|one| &one["value_is_base64"]).collect();
+    assert_eq!(base64.iter().filter(|is| **is == &serde_json::Value::Bool(true)).count(), 1, "{all}");
+}
