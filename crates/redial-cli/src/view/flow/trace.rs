@@ -33,6 +33,9 @@ pub(crate) fn trace(history: &History) -> String {
             events.push(dead(history, task, slot));
         }
     }
+    // What gave up without an attempt had no slot; it stands on the track of the run.
+    let never_started = history.dead().filter(|task| task.attempts.is_empty());
+    events.extend(never_started.map(|task| dead(history, task, RUN)));
     let mut all = names(history, slots.count);
     all.extend(stops(history));
     all.append(&mut events);

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use redial_flow::record::{Event, Record};
 use serde_json::Value;
 
-use super::{Place, whole};
+use super::{Place, record, whole};
 
 /// Every event has what its phase needs, every track has a name, and nothing on a track overlaps.
 fn check(trace: &Value) {
@@ -58,4 +59,29 @@ fn a_trace_has_an_event_for_each_attempt_in_microseconds() {
     assert_eq!(events.iter().filter(|event| event["ph"] == "i").count(), 1);
     let stopped = events.iter().find(|event| event["name"] == "no process").unwrap();
     assert_eq!(stopped["dur"], 4_000_000.0);
+}
+
+#[test]
+fn a_dead_letter_that_never_started_has_a_mark() {
+    let place = Place::new();
+    let mut records = whole();
+    let large = Record { reason: Some("value-too-large".into()), ..record(2.7, Event::Dead, "fetch", Some(10)) };
+    let at = records.iter().position(|record| record.t > 2.7).unwrap();
+    records.insert(at, large);
+    for record in &mut records {
+        if record.event == Event::ItemsEnd {
+            record.items = Some(11);
+        }
+    }
+    place.run("nightly", &records);
+    place.works(&["report", "--trace", "trace.json"]);
+    let text = std::fs::read_to_string(place.path().join("trace.json")).unwrap();
+    let trace: Value = serde_json::from_str(&text).unwrap();
+    check(&trace);
+    let marks: Vec<&Value> =
+        trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "i").collect();
+    assert_eq!(marks.len(), 2, "{marks:?}");
+    let mark = marks.iter().find(|mark| mark["name"] == "fetch picture-10 gave up").unwrap();
+    assert_eq!((&mark["ts"], &mark["tid"]), (&2_700_000.0.into(), &0.into()));
+    assert!(mark["args"]["reason"].as_str().unwrap().starts_with("value-too-large"), "{mark}");
 }
