@@ -103,12 +103,14 @@ impl Plot {
         }
     }
 
-    /// The rows of a step, under its name.
+    /// The rows of a step: of one in a map, its items under its name; of any other, one row that its name begins, with
+    /// the weight and at the place of the names above items, so that it is not taken for one of them.
     fn step(&self, history: &History, tasks: &[&Task], canvas: &mut Canvas) {
         let step = history.step(tasks[0]);
         let is_alone = tasks.len() == 1 && tasks[0].item.is_none();
+        canvas.y += 4.0;
         if !is_alone {
-            canvas.y += 4.0 + LINE;
+            canvas.y += LINE;
             let place = Place { x: MARGIN, y: canvas.y - 4.0, anchor: Anchor::Start };
             // Bold letters are wider than they are measured.
             canvas.clipped(place, "heading", &step.name, canvas.size.inner() / 1.3);
@@ -130,9 +132,18 @@ impl Plot {
 
     fn row(&self, history: &History, task: &Task, canvas: &mut Canvas) {
         let middle = canvas.y + ROW / 2.0;
-        let place = Place { x: self.left - 10.0, y: middle + 4.0, anchor: Anchor::End };
         let room = self.left - 10.0 - MARGIN;
-        canvas.clipped_before(place, "", &history.name(task), room);
+        let place = |x, anchor| Place { x, y: middle + 4.0, anchor };
+        match task.item {
+            Some(_) => {
+                let place = place(self.left - 10.0, Anchor::End);
+                canvas.clipped_before(place, "", &history.name(task), room);
+            }
+            None => {
+                let place = place(MARGIN, Anchor::Start);
+                canvas.clipped(place, "heading", &history.name(task), room / 1.3);
+            }
+        }
         let mut left_out = task.attempts_left_out;
         for (at, attempt) in task.attempts.iter().enumerate() {
             let next = task.attempts.get(at + 1);

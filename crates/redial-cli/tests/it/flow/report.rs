@@ -81,6 +81,20 @@ fn a_page_stands_alone_and_has_every_attempt_and_the_standard_error_of_dead_lett
 }
 
 #[test]
+fn a_step_of_its_own_is_not_drawn_as_an_item_of_the_map_before_it() {
+    let place = Place::new();
+    place.run("nightly", &whole());
+    let page = place.works(&["report", "--html", "-"]);
+    let drawn = |name: &str| {
+        let end = page.find(&format!(">{name}</text>")).unwrap_or_else(|| panic!("{name}"));
+        page[page[..end].rfind("<text").unwrap()..end].to_owned()
+    };
+    for (name, is_heading) in [("list", true), ("resize", true), ("index", true), ("picture-2", false)] {
+        assert_eq!(drawn(name).contains("heading"), is_heading, "{name}: {}", drawn(name));
+    }
+}
+
+#[test]
 fn what_is_hostile_in_a_journal_stays_text_on_a_page() {
     let place = Place::new();
     let mut records = whole();
