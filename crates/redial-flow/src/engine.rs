@@ -882,6 +882,7 @@ impl Engine {
         };
         if record.outcome == Some(Outcome::Succeeded) {
             if let Err(refusal) = self.take_output(at, task, &mut record, &mut stdout) {
+                debug_assert!(crate::reason::page(refusal.name).is_some(), "{refusal:?} has no page");
                 record.outcome = Some(Outcome::Failed);
                 record.verdict = Some(Verdict::Stop);
                 record.rule = Some(refusal.name.into());
@@ -1145,6 +1146,7 @@ impl Engine {
 
     /// A task that gives up without an attempt.
     fn dead(&mut self, task: TaskId, reason: &str, message: String) {
+        debug_assert!(crate::reason::page(reason).is_some(), "{reason} has no page");
         let mut record = self.machine.record(self.now(), Event::Dead, task);
         record.key = self.sources.key(&self.machine, task).map(Into::into);
         record.reason = Some(reason.into());

@@ -7,7 +7,7 @@
 //! | `engine` (on Unix), [`prepared`] | one loop that runs a flow: machine, journal and commands; a definition made ready for it |
 //! | [`outlook`] | what a flow will do: delays, and the worst case in time |
 //! | [`journal`], [`store`] | records that survive a KILL and a power cut; where runs are kept |
-//! | [`history`] | what the journal of a run says happened |
+//! | [`history`], [`reason`] | what the journal of a run says happened; why tasks gave up that no policy ended |
 //! | [`items`], [`expression`] | the items of a map: read, selected, known by keys; conditions in CEL |
 //! | [`Template`], [`Shell`] | values in arguments and in lines of `sh`, where they stay data |
 
@@ -32,6 +32,7 @@ pub mod notation;
 mod number;
 pub mod outlook;
 pub mod prepared;
+pub mod reason;
 pub mod record;
 mod reference;
 mod settings;

@@ -5,8 +5,8 @@ use redial_policy::Kind;
 
 use super::Suggested;
 
-fn diagnostics() -> Vec<&'static str> {
-    Kind::all().map(Kind::name).collect()
+fn names() -> Vec<&'static str> {
+    Kind::all().map(Kind::name).chain(redial_flow::reason::names()).collect()
 }
 
 /// `redial explain`
@@ -14,9 +14,10 @@ fn diagnostics() -> Vec<&'static str> {
 #[command(after_help = "\
 Examples:
   redial explain cap-erases-jitter
-  redial explain                    the list of all diagnostics")]
+  redial explain value-too-large    why a task of a flow gave up
+  redial explain                    the list of all diagnostics and reasons")]
 pub(crate) struct Explain {
-    /// Name of a diagnostic [default: list all of them]
-    #[arg(value_name = "NAME", value_parser = Suggested(diagnostics), hide_possible_values = true)]
+    /// Name of a diagnostic, or of a reason in a dead letter [default: list all of them]
+    #[arg(value_name = "NAME", value_parser = Suggested(names), hide_possible_values = true)]
     pub(crate) name: Option<String>,
 }

@@ -1,7 +1,9 @@
-//! `redial explain`: what a diagnostic means, with an example and the fix.
+//! `redial explain`: what a diagnostic means, or why a task gave up, with an example and the fix.
 
 use anstyle::Style;
+use redial_flow::reason;
 use redial_policy::Kind;
+use redial_policy::notation::nearest;
 
 use crate::args::Explain;
 use crate::output::{Failure, print, width};
@@ -9,12 +11,17 @@ use crate::output::{Failure, print, width};
 pub(crate) fn run(explain: &Explain) -> Result<u8, Failure> {
     match &explain.name {
         None => print(&list())?,
-        Some(name) => match Kind::named(&normalised(name)) {
-            Some(kind) => print(&page(kind.page()))?,
+        Some(name) => match found(&normalised(name)) {
+            Some(markdown) => print(&page(markdown))?,
             None => return Err(Failure::Message(unknown(name))),
         },
     }
     Ok(0)
+}
+
+/// The page of a diagnostic, or of a reason.
+fn found(name: &str) -> Option<&'static str> {
+    Kind::named(name).map(Kind::page).or_else(|| reason::page(name))
 }
 
 /// Accepts what was copied from somewhere: `Unknown_Option`, `error[unknown-option]`.
@@ -25,28 +32,41 @@ fn normalised(name: &str) -> String {
 }
 
 fn unknown(name: &str) -> String {
-    match Kind::nearest(name) {
-        Some(meant) => {
-            format!("there is no diagnostic `{name}`; did you mean `{}`?", meant.name())
-        }
+    let names: Vec<_> = Kind::all().map(Kind::name).chain(reason::names()).collect();
+    match nearest(name, &names) {
+        Some(meant) => format!("there is no diagnostic `{name}`; did you mean `{meant}`?"),
         None => format!("there is no diagnostic `{name}`; redial explain lists them all"),
     }
 }
 
 fn list() -> String {
-    let bold = Style::new().bold();
+    let kinds = |warnings| {
+        let kinds = Kind::all().filter(move |kind| kind.is_warning() == warnings);
+        kinds.map(|kind| (kind.name(), kind.page())).collect::<Vec<_>>()
+    };
+    let reasons = reason::names().filter_map(|name| Some((name, reason::page(name)?))).collect();
     let mut list = String::new();
-    for (title, warnings) in [("Errors refuse the policy:", false), ("\nWarnings run:", true)] {
-        list += &format!("{bold}{title}{bold:#}\n");
-        for kind in Kind::all().filter(|kind| kind.is_warning() == warnings) {
-            let gist: String = gist(kind.page());
-            let room = width().saturating_sub(30);
-            let shown: String = gist.chars().take(room).collect();
-            let cut = if shown.len() < gist.len() { "…" } else { "" };
-            list += &format!("  {:<26} {shown}{cut}\n", kind.name());
-        }
+    for (title, pages) in [
+        ("Errors refuse the policy:", kinds(false)),
+        ("\nWarnings run:", kinds(true)),
+        ("\nReasons for which a task of a flow gives up:", reasons),
+    ] {
+        list += &section(title, &pages);
     }
     list + "\nredial explain NAME says what it means, with an example and the fix.\n"
+}
+
+fn section(title: &str, pages: &[(&str, &str)]) -> String {
+    let bold = Style::new().bold();
+    let mut text = format!("{bold}{title}{bold:#}\n");
+    for (name, page) in pages {
+        let gist: String = gist(page);
+        let room = width().saturating_sub(30);
+        let shown: String = gist.chars().take(room).collect();
+        let cut = if shown.len() < gist.len() { "…" } else { "" };
+        text += &format!("  {name:<26} {shown}{cut}\n");
+    }
+    text
 }
 
 /// The first sentence of a page, without its severity.

@@ -733,6 +733,9 @@ fn every_diagnostic_is_explained() {
         assert_eq!(page.status.code(), Some(0), "{name}");
         assert!(stdout(&page).starts_with(&name), "{name}");
     }
+    let page = redial(&["explain", "value-too-large"]);
+    assert!(stdout(&page).contains("stdin: \"${page.output}\""), "{}", stdout(&page));
+    refused(&["explain", "value-too-lage"], "did you mean `value-too-large`?");
     let copied = redial(&["explain", "error[unknown_option]:"]);
     assert!(stdout(&copied).starts_with("unknown-option"));
 }

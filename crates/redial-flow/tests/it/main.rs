@@ -12,6 +12,7 @@ mod items;
 mod journal;
 mod machine;
 mod notation;
+mod reasons;
 mod shared;
 mod shell;
 #[cfg(unix)]

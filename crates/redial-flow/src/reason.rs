@@ -1,0 +1,33 @@
+//! Why a task gave up although no policy ended it: the names that journals have, and a page for each.
+//!
+//! These are no diagnostics. They are about values that come while a flow runs, and not about its text.
+
+/// The pages, by the names of their reasons.
+const PAGES: [(&str, &str); 12] = [
+    ("value-missing", include_str!("reason/value-missing.md")),
+    ("value-has-nul", include_str!("reason/value-has-nul.md")),
+    ("value-too-large", include_str!("reason/value-too-large.md")),
+    ("bad-condition", include_str!("reason/bad-condition.md")),
+    ("bad-source", include_str!("reason/bad-source.md")),
+    ("bad-item", include_str!("reason/bad-item.md")),
+    ("bad-key", include_str!("reason/bad-key.md")),
+    ("bad-output", include_str!("reason/bad-output.md")),
+    ("secret-in-output", include_str!("reason/secret-in-output.md")),
+    ("output-lost", include_str!("reason/output-lost.md")),
+    ("vanished", include_str!("reason/vanished.md")),
+    ("may-have-succeeded", include_str!("reason/may-have-succeeded.md")),
+];
+
+/// The names of all of them.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PAGES.iter().map(|(name, _)| *name)
+}
+
+/// The page that explains a reason, in Markdown: what happened, an example of how it comes to that, and the remedy.
+///
+/// ```
+/// assert!(redial_flow::reason::page("value-too-large").unwrap().starts_with("# value-too-large"));
+/// ```
+pub fn page(name: &str) -> Option<&'static str> {
+    PAGES.iter().find(|(known, _)| *known == name).map(|(_, page)| *page)
+}
