@@ -1,8 +1,8 @@
 //! `redial check`: the diagnostics of policies, rules and flows, and their fixes.
 
 use redial_flow::notation::recognise_trees;
-use redial_policy::notation::{Node, Source as Trees};
-use redial_policy::{Diagnostic, Fix, Notation, fix, fixable};
+use redial_policy::notation::{Node, Source as Trees, Value as Tree};
+use redial_policy::{Diagnostic, Fix, FlowKind, Format, Kind, Notation, fix, fixable};
 use serde::Serialize;
 
 use crate::args::{Check, CheckFormat};
@@ -88,7 +88,11 @@ impl Summary {
             (policies, _) => Some(count(policies, "policy")),
         };
         let sets = (self.sets > 0).then(|| format!("{} of rules", count(self.sets, "set")));
-        let flows = format!("{} of {}", count(self.flows, "flow"), count(self.steps, "step"));
+        // Of a flow that has errors the steps are not known.
+        let flows = match self.steps {
+            0 => count(self.flows, "flow"),
+            steps => format!("{} of {}", count(self.flows, "flow"), count(steps, "step")),
+        };
         let flows = (self.flows > 0).then_some(flows);
         let checked: Vec<_> = [policies, sets, flows].into_iter().flatten().collect();
         let checked = match checked.as_slice() {
@@ -116,7 +120,7 @@ fn apply(
     summary: &mut Summary,
 ) -> Result<(), Failure> {
     let trees = Trees::new(&source.text, source.format).parse();
-    let (text, applied) = match is_flow(trees.as_deref(), notation) {
+    let (text, applied) = match is_flow(source, trees.as_deref(), notation) {
         true => flows::fix(source)?,
         false => fix(&source.text, source.format, notation),
     };
@@ -140,9 +144,45 @@ fn is_stream(source: &Source) -> bool {
     matches!(source.name.as_str(), "-" | WITH)
 }
 
-/// Whether it is a flow: a dialect of policies says that it is meant to be none.
-fn is_flow(trees: Result<&[Node], &Diagnostic>, notation: Option<Notation>) -> bool {
-    notation.is_none() && trees.is_ok_and(|roots| recognise_trees(roots).is_some())
+/// Whether it is a flow: a dialect of policies says that it is meant to be none. A text with nothing in it is read as one, too,
+/// so that what `redial plan` and `redial flow plan` refuse is not green here.
+fn is_flow(
+    source: &Source,
+    trees: Result<&[Node], &Diagnostic>,
+    notation: Option<Notation>,
+) -> bool {
+    // A clause or a script has no tree.
+    notation.is_none()
+        && source.format != Format::Text
+        && trees.is_ok_and(|roots| {
+            recognise_trees(roots).is_some() || is_empty(roots) || has_empty_steps(roots)
+        })
+}
+
+fn is_empty(roots: &[Node]) -> bool {
+    roots.iter().all(|root| match &root.value {
+        Tree::Map(fields) => fields.is_empty(),
+        value => matches!(value, Tree::Null),
+    })
+}
+
+/// `steps: []`, which could be policies of steps that are elsewhere if there were any.
+fn has_empty_steps(roots: &[Node]) -> bool {
+    let is_empty = |node: &Node| matches!(&node.value, Tree::List(nodes) if nodes.is_empty());
+    let fields = roots.iter().flat_map(Node::fields);
+    fields.clone().any(|field| field.key == "steps" && is_empty(&field.value))
+        && !fields.clone().any(|field| field.key == "policies")
+}
+
+/// One finding of a text without anything: it has no step, nor anything else.
+fn of_nothing(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    found.retain(|found| found.kind == Kind::Flow(FlowKind::NoSteps));
+    for found in &mut found {
+        found.message = "there is nothing in this text, neither a policy nor a flow; write policies: {fetch: \"retry: \
+                         3, delay: 1s\"}, or steps: {list: {run: [ls]}}"
+            .into();
+    }
+    found
 }
 
 /// What was found in a text.
@@ -161,10 +201,13 @@ fn found(source: &Source, notation: Option<Notation>) -> Result<Found, Failure> 
     let trees = text.parse();
     let document = text.document(trees.as_deref(), notation);
     let policies = document.policies().len();
-    if is_flow(trees.as_deref(), notation) {
+    if is_flow(source, trees.as_deref(), notation) {
         let (reading, fixes) = flows::Outside::default().read(source)?;
         let steps = Some(reading.definition.map_or(0, |definition| definition.steps.len()));
-        let diagnostics = reading.diagnostics;
+        let mut diagnostics = reading.diagnostics;
+        if trees.as_deref().is_ok_and(is_empty) {
+            diagnostics = of_nothing(diagnostics);
+        }
         return Ok(Found { policies, is_rules: false, steps, diagnostics, fixes });
     }
     Ok(Found {

@@ -262,13 +262,30 @@ fn check_exits_by_what_it_finds() {
 fn a_check_that_looks_at_nothing_says_so() {
     let folder = folder(&[
         ("misspelt.yaml", "polices: {a: 'retry: 3'}\n"),
-        ("empty.yaml", ""),
         ("hollow.yaml", "policies: {}\n"),
+        ("empty.yaml", ""),
+        ("empty.json", ""),
+        ("comment.yaml", "# to be written\n"),
+        ("braces.yaml", "{}\n"),
+        ("braces.json", "{}"),
+        ("steps.yaml", "steps: []\n"),
     ]);
-    for file in ["misspelt.yaml", "empty.yaml", "hollow.yaml"] {
+    for file in ["misspelt.yaml", "hollow.yaml"] {
         let output = in_folder(folder.path(), &["check", file, "--deny-warnings"]);
         assert_eq!(output.status.code(), Some(1), "{file}");
         assert!(stdout(&output).contains("warning[no-policy]"), "{file}: {}", stdout(&output));
+    }
+    // What has nothing in it is refused by all that would do something with it.
+    for file in
+        ["empty.yaml", "empty.json", "comment.yaml", "braces.yaml", "braces.json", "steps.yaml"]
+    {
+        let output = in_folder(folder.path(), &["check", file]);
+        assert_eq!(output.status.code(), Some(1), "{file}: {}", stdout(&output));
+        assert!(stdout(&output).contains("error[no-steps]"), "{file}: {}", stdout(&output));
+        assert!(stderr(&output).contains("1 flow in 1 file: 1 error"), "{}", stderr(&output));
+        for plan in [&["plan", file][..], &["flow", "plan", file]] {
+            assert_eq!(in_folder(folder.path(), plan).status.code(), Some(125), "{plan:?}");
+        }
     }
     let output = redial(&["check", "--with", "retry=3, delay=1s"]);
     assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
