@@ -882,7 +882,10 @@ impl Engine {
         };
         if record.outcome == Some(Outcome::Succeeded) {
             if let Err(refusal) = self.take_output(at, task, &mut record, &mut stdout) {
-                debug_assert!(crate::reason::page(refusal.name).is_some(), "{refusal:?} has no page");
+                debug_assert!(
+                    crate::reason::page(refusal.name).is_some(),
+                    "{refusal:?} has no page"
+                );
                 record.outcome = Some(Outcome::Failed);
                 record.verdict = Some(Verdict::Stop);
                 record.rule = Some(refusal.name.into());

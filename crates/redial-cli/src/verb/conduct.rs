@@ -133,7 +133,9 @@ pub(crate) fn conduct(
     let undelivered = teller.undelivered.take().map(|lost| {
         let rest = match (finished.as_ref(), engine.kept_as()) {
             (Ok(Finished::Stopped), Some(run)) => {
-                format!("; nothing new was started, and redial flow resume {run} goes on with the rest")
+                format!(
+                    "; nothing new was started, and redial flow resume {run} goes on with the rest"
+                )
             }
             (Ok(Finished::Stopped), None) => "; nothing new was started".into(),
             _ => String::new(),
@@ -550,9 +552,8 @@ impl Observer for Teller {
     ) {
         let succeeded = record.outcome == Some(Outcome::Succeeded);
         // Of a flow, all that steps print is shown with --verbose, each under the name of its step.
-        let is_told = succeeded
-            && self.telling.level == Level::Verbose
-            && self.telling.words == Words::Tasks;
+        let is_told =
+            succeeded && self.telling.level == Level::Verbose && self.telling.words == Words::Tasks;
         if is_told {
             let attempt = record.attempt.unwrap_or(1);
             let name = self.name(run, task);

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use redial_core::clause::Kind as Clause;
 use redial_policy::notation::{Policies, Resolved};
 use redial_policy::{Diagnostic, FlowKind, Kind, Span};
 
@@ -20,6 +21,10 @@ impl Reader<'_, '_, '_> {
         let (resolved, found) =
             std::mem::replace(&mut self.policies, Policies::new(self.source)).finish();
         self.found.extend(found);
+        if definition.within.is_some() {
+            // The limit in time that the warning asks for stands above all steps.
+            self.found.retain(|found| found.kind != Kind::Clause(Clause::Unbounded));
+        }
         let is_map = |draft: &&Draft| matches!(draft.step.action, Action::Each(_));
         let maps = self.drafts.iter().filter(is_map);
         let inherited: HashMap<String, Inherited> =

@@ -605,7 +605,10 @@ impl<'n> Reader<'_, 'n, '_> {
             _ => None,
         };
         if priority.is_none() {
-            self.wrong("priority", &field.value, "use a whole number; the highest starts first");
+            let (least, most) = (i32::MIN, i32::MAX);
+            let advice =
+                format!("use a whole number from {least} to {most}; the highest starts first");
+            self.wrong("priority", &field.value, &advice);
         }
         priority.unwrap_or_default()
     }
@@ -639,7 +642,8 @@ impl<'n> Reader<'_, 'n, '_> {
             Tree::Text(text) if text == "lines" => OutputKind::Lines,
             Tree::Text(text) if text == "none" => OutputKind::None,
             _ => {
-                self.wrong("output", &field.value, "use text, json, lines or none");
+                let names = ["text", "json", "lines", "none"];
+                self.none_of(field, &names, "use text, json, lines or none");
                 OutputKind::Text
             }
         }
@@ -651,7 +655,8 @@ impl<'n> Reader<'_, 'n, '_> {
             Tree::Text(text) if text == "dead-letter" => OnFailure::DeadLetter,
             Tree::Text(text) if text == "continue" => OnFailure::Continue,
             _ => {
-                self.wrong("on_failure", &field.value, "use stop, dead-letter or continue");
+                let names = ["stop", "dead-letter", "continue"];
+                self.none_of(field, &names, "use stop, dead-letter or continue");
                 OnFailure::Stop
             }
         }

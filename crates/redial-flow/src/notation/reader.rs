@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use redial_core::clause::Kind as Clause;
-use redial_policy::notation::{Field, Node, Policies, Source, Used, Value as Tree};
+use redial_policy::notation::{Field, Node, Policies, Source, Used, Value as Tree, nearest};
 use redial_policy::{Diagnostic, FlowKind, Kind, Span};
 use serde_json::Value as Json;
 
@@ -308,9 +308,26 @@ impl<'t, 'n, 'o> Reader<'t, 'n, 'o> {
             _ => None,
         };
         if count.is_none() {
-            self.wrong(&field.key, &field.value, "use a whole number from 1 on");
+            let is_too_large =
+                matches!(&field.value.value, Tree::Number(text) if is_above_zero(text));
+            let most = format!("use a whole number from 1 to {}", u32::MAX);
+            let advice = if is_too_large { &most } else { "use a whole number from 1 on" };
+            self.wrong(&field.key, &field.value, advice);
         }
         count
+    }
+
+    /// A text that is none of these: told with the nearest of them.
+    pub(super) fn none_of(&mut self, field: &Field, names: &[&str], advice: &str) {
+        let meant = match &field.value.value {
+            Tree::Text(text) => nearest(text, names),
+            _ => None,
+        };
+        let advice = match meant {
+            Some(meant) => format!("did you mean {meant}? {advice}"),
+            None => advice.to_owned(),
+        };
+        self.wrong(&field.key, &field.value, &advice);
     }
 
     pub(super) fn boolean(&mut self, field: &Field) -> Option<bool> {
@@ -406,4 +423,9 @@ pub(super) fn excerpt(text: &str) -> String {
     let mut characters = text.chars();
     let start: String = characters.by_ref().take(40).collect();
     if characters.next().is_some() { start + "…" } else { start }
+}
+
+/// Whether it is a whole number without a sign, and not zero, however many digits it has.
+fn is_above_zero(number: &str) -> bool {
+    number.bytes().all(|byte| byte.is_ascii_digit()) && number.bytes().any(|byte| byte != b'0')
 }

@@ -371,7 +371,8 @@ impl<'n> Reader<'_, 'n, '_> {
             let mut names = self.names_where(is_near);
             names.extend(self.aliases.keys().cloned());
             names.extend((self.notation == Notation::Flow).then(|| "inputs".to_owned()));
-            names.extend(at.map.iter().map(|_| "item".to_owned()));
+            let of_item = ["item", "item_number"].map(str::to_owned);
+            names.extend(at.map.iter().flat_map(|_| of_item.clone()));
             let names: Vec<_> = names.iter().map(String::as_str).collect();
             let problem = format!("{field}: nothing is called");
             return self.unknown(FlowKind::UnknownValue, span, &problem, root, &names);

@@ -199,7 +199,7 @@ unknown-policy `fetsh`: policy: there is no policy `fetsh`; did you mean `fetch`
 unknown-rules `crul`: rules: there are no rules `crul`; did you mean `curl`? (the name of a file has a slash or a dot: ./own.toml)
 unknown-step `lists`: needs: there is no step `lists`; did you mean `list`?
 missing-unit `5`: timeout: `5` has no unit; write 5ms or 5s
-wrong-type `jsn`: output: `jsn`; use text, json, lines or none
+wrong-type `jsn`: output: `jsn`; did you mean json? use text, json, lines or none
 bad-expression ``: when: the expression ends where a value is expected
 one-action `shell`: a step has `run` or `shell`, not both; make it two steps
 wrong-type `minute`: rate: `minute`; use a duration such as 100ms, 1.5s or 1m30s (ns us ms s min h d)
@@ -440,7 +440,7 @@ wrong-type `[1]`: b: this is a list; use a text
 wrong-type `[x]`: run: this is a list; use a list of words such as [curl, -fsS, "${item.url}"]
 wrong-type `some`: needs: `some`; use all, where no item may be dead, or over
 unknown-value `TOKN`: secrets: the flow has no secret `TOKN`; there is A, B
-wrong-type `high`: priority: `high`; use a whole number; the highest starts first
+wrong-type `high`: priority: `high`; use a whole number from -2147483648 to 2147483647; the highest starts first
 wrong-type `maybe`: idempotent: `maybe`; use true or false
 duplicate-option `on_failure`: `on_failure` stands beside `fallback`, which says what follows a failure
 wrong-type `retry`: on_failure: `retry`; use stop, dead-letter or continue
@@ -977,4 +977,37 @@ fn no_text_makes_it_panic_and_every_place_is_in_the_text() {
             }
         }
     });
+}
+
+#[test]
+fn what_is_too_large_is_told_its_limit_and_what_is_misspelt_the_nearest_name() {
+    check(
+        "
+slots: 4294967296
+steps:
+  a:
+    run: [ls]
+    priority: -9223372036854775808
+    on_failure: contnue
+    output: tex
+  m:
+    each: {lines: items}
+    steps: [{run: [echo, '${item_nmber}']}]
+",
+        "
+wrong-type `4294967296`: slots: `4294967296`; use a whole number from 1 to 4294967295
+wrong-type `-9223372036854775808`: priority: `-9223372036854775808`; use a whole number from -2147483648 to 2147483647; the highest starts first
+wrong-type `contnue`: on_failure: `contnue`; did you mean continue? use stop, dead-letter or continue
+wrong-type `tex`: output: `tex`; did you mean text? use text, json, lines or none
+unknown-value `${item_nmber}`: run: nothing is called `item_nmber`; did you mean `item_number`?
+",
+    );
+}
+
+#[test]
+fn the_deadline_of_the_flow_bounds_unlimited_attempts() {
+    let steps = "steps: {a: {run: [ls], policy: 'attempts: unlimited, delay: 1s'}}";
+    let unbounded = "unbounded `attempts: unlimited`: unlimited attempts with no limit in time never give up; add within";
+    check(steps, unbounded);
+    check(&format!("within: 3s\n{steps}"), "");
 }

@@ -107,7 +107,10 @@ steps:
     assert_eq!(of_log.0["totals"], of_journal.0["totals"]);
     assert_eq!(nameless(&of_log.0), nameless(&of_journal.0));
     let number = |name: &str| of_log.0["totals"][name].as_u64().unwrap();
-    assert_eq!((number("runs"), number("flaky"), number("failed"), number("attempts")), (2, 1, 1, 4));
+    assert_eq!(
+        (number("runs"), number("flaky"), number("failed"), number("attempts")),
+        (2, 1, 1, 4)
+    );
 }
 
 #[test]

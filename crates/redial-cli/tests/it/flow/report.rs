@@ -89,7 +89,9 @@ fn a_step_of_its_own_is_not_drawn_as_an_item_of_the_map_before_it() {
         let end = page.find(&format!(">{name}</text>")).unwrap_or_else(|| panic!("{name}"));
         page[page[..end].rfind("<text").unwrap()..end].to_owned()
     };
-    for (name, is_heading) in [("list", true), ("resize", true), ("index", true), ("picture-2", false)] {
+    for (name, is_heading) in
+        [("list", true), ("resize", true), ("index", true), ("picture-2", false)]
+    {
         assert_eq!(drawn(name).contains("heading"), is_heading, "{name}: {}", drawn(name));
     }
 }

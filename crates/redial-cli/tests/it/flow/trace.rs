@@ -65,7 +65,10 @@ fn a_trace_has_an_event_for_each_attempt_in_microseconds() {
 fn a_dead_letter_that_never_started_has_a_mark() {
     let place = Place::new();
     let mut records = whole();
-    let large = Record { reason: Some("value-too-large".into()), ..record(2.7, Event::Dead, "fetch", Some(10)) };
+    let large = Record {
+        reason: Some("value-too-large".into()),
+        ..record(2.7, Event::Dead, "fetch", Some(10))
+    };
     let at = records.iter().position(|record| record.t > 2.7).unwrap();
     records.insert(at, large);
     for record in &mut records {
@@ -78,8 +81,12 @@ fn a_dead_letter_that_never_started_has_a_mark() {
     let text = std::fs::read_to_string(place.path().join("trace.json")).unwrap();
     let trace: Value = serde_json::from_str(&text).unwrap();
     check(&trace);
-    let marks: Vec<&Value> =
-        trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "i").collect();
+    let marks: Vec<&Value> = trace["traceEvents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|event| event["ph"] == "i")
+        .collect();
     assert_eq!(marks.len(), 2, "{marks:?}");
     let mark = marks.iter().find(|mark| mark["name"] == "fetch picture-10 gave up").unwrap();
     assert_eq!((&mark["ts"], &mark["tid"]), (&2_700_000.0.into(), &0.into()));

@@ -238,3 +238,17 @@ outputs: {all: '${one.output}'}
     let (_, said) = place.runs(flow, &["--run", "again"], 0);
     assert!(!said.contains("item a") && !said.contains("attempt 1 succeeded"), "{said}");
 }
+
+#[test]
+fn an_output_that_is_too_large_to_be_a_value_is_told_so_in_a_condition() {
+    let place = Place::new();
+    let flow = "
+steps:
+  big: {run: [seq, '300000']}
+  after: {run: [echo, hi], when: 'big.output != \"\"'}
+";
+    let (_, said) = place.runs(flow, &[], 1);
+    let words =
+        "`big.output` has more than 1 MiB, and is no value: `each` and `stdin` alone can read it";
+    assert!(said.contains(words), "{said}");
+}

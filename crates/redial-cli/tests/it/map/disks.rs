@@ -193,7 +193,9 @@ fn a_closed_pipe_stops_new_starts() {
         assert_eq!(stage.text("ran"), "1\n2\n", "{flags}: {said}");
         // 128 + SIGPIPE, as of a command that dies of it.
         assert_eq!(stage.text("code"), "141\n", "{flags}: {said}");
-        assert!(said.contains("nobody reads standard output any more; what 1 item printed is lost: 2"));
+        assert!(
+            said.contains("nobody reads standard output any more; what 1 item printed is lost: 2")
+        );
         assert_eq!(said.contains("redial flow resume r goes on"), flags == "--run r", "{said}");
     }
 }
@@ -213,7 +215,10 @@ fn an_output_directory_without_room_stops_new_starts_and_is_told() -> Told<()> {
     shell(&stage, "unshare -m sh script");
     let said = stage.text("err");
     assert_eq!(stage.text("code"), "125\n", "{said}");
-    assert!(said.contains("error: cannot write disk/to/") && said.contains("printed is lost"), "{said}");
+    assert!(
+        said.contains("error: cannot write disk/to/") && said.contains("printed is lost"),
+        "{said}"
+    );
     assert!(stage.text("ran").lines().count() < 9, "{said}");
     Ok(())
 }

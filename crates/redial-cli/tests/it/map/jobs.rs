@@ -169,7 +169,8 @@ fn where_nobody_watches_a_line_every_30_s_says_how_far_it_has_come() {
 fn what_is_said_begins_on_a_line_of_its_own() {
     let stage = Stage::new();
     // Standard error alone, and both in one file.
-    let output = map(&stage, "a\n", &["-n", "1", "--", "sh", "-c", "printf '<script>' >&2; exit 1", "sh"]);
+    let output =
+        map(&stage, "a\n", &["-n", "1", "--", "sh", "-c", "printf '<script>' >&2; exit 1", "sh"]);
     assert!(stderr(&output).starts_with("<script>\nredial: a: dead after 1 attempt"), "{output:?}");
     let line = format!("echo a | {REDIAL} map -- printf %s >log 2>&1");
     let mut shell = std::process::Command::new("sh");

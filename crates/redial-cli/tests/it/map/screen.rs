@@ -144,7 +144,10 @@ fn the_bar_of_a_flow_counts_the_items_of_its_maps_and_not_their_steps() -> Told<
 fn the_bar_of_a_run_that_goes_on_counts_what_was_done_before() -> Told<()> {
     let stage = Stage::new();
     stage.write("items", "a\nb\nc\nd\n");
-    stage.write("job", "case $1 in c|d) test -e go || exit 1;; esac; test $1 != d || read word <gate");
+    stage.write(
+        "job",
+        "case $1 in c|d) test -e go || exit 1;; esac; test $1 != d || read word <gate",
+    );
     let flags = "-j 2 -n 1 --run r --items items -- sh job";
     let mut terminal = Terminal::start(&stage, &line(100, flags));
     assert_eq!(terminal.end()?.code(), 1);

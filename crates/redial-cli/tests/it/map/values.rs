@@ -334,6 +334,11 @@ fn a_dead_letter_shows_its_item_also_where_there_is_nothing_to_see() {
     }
     let output = crate::program::redial(&stage.path(""), &["flow", "dead", "show", "r", "--json"]);
     let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let base64: Vec<_> = all["dead"].as_array().unwrap().iter().map(|one| &one["value_is_base64"]).collect();
-    assert_eq!(base64.iter().filter(|is| **is == &serde_json::Value::Bool(true)).count(), 1, "{all}");
+    let base64: Vec<_> =
+        all["dead"].as_array().unwrap().iter().map(|one| &one["value_is_base64"]).collect();
+    assert_eq!(
+        base64.iter().filter(|is| **is == &serde_json::Value::Bool(true)).count(),
+        1,
+        "{all}"
+    );
 }
