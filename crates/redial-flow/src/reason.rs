@@ -3,8 +3,9 @@
 //! These are no diagnostics. They are about values that come while a flow runs, and not about its text.
 
 /// The pages, by the names of their reasons.
-const PAGES: [(&str, &str); 12] = [
+const PAGES: [(&str, &str); 13] = [
     ("value-missing", include_str!("reason/value-missing.md")),
+    ("value-unreadable", include_str!("reason/value-unreadable.md")),
     ("value-has-nul", include_str!("reason/value-has-nul.md")),
     ("value-too-large", include_str!("reason/value-too-large.md")),
     ("bad-condition", include_str!("reason/bad-condition.md")),

@@ -109,8 +109,10 @@ pub(crate) fn cancel(arguments: &FlowCancel) -> Result<u8, Failure> {
         false => begun(held, random_word(), options)?,
     };
     for line in survivors(&engine) {
-        print_note(&format!("redial: {line}
-"));
+        print_note(&format!(
+            "redial: {line}
+"
+        ));
     }
     // The process that was asked has written it down itself.
     if !engine.machine().is_cancelled() {

@@ -248,7 +248,6 @@ steps:
   after: {run: [echo, hi], when: 'big.output != \"\"'}
 ";
     let (_, said) = place.runs(flow, &[], 1);
-    let words =
-        "`big.output` has more than 1 MiB, and is no value: `each` and `stdin` alone can read it";
+    let words = "`big.output` cannot be read: it has 1988895 bytes, and more than 1048576 are read by `stdin` and `each` alone";
     assert!(said.contains(words), "{said}");
 }
