@@ -64,6 +64,8 @@ struct List {
     /// After `function`.
     names_function: bool,
     piped: bool,
+    /// A word of the command was `--`.
+    is_after_dashes: bool,
 }
 
 impl Lexer<'_, '_, '_> {
@@ -353,7 +355,7 @@ impl Lexer<'_, '_, '_> {
         }
         self.mark_words(&lexed);
         // After `--` nothing is an option, as in an argument list.
-        if list.words.iter().any(|word| word.text == b"--") {
+        if list.is_after_dashes {
             lexed.direct.iter().for_each(|&place| self.output.uses[place].first = false);
         }
         let of_for = list
@@ -366,6 +368,7 @@ impl Lexer<'_, '_, '_> {
                 None => self.note_assigned(&lexed.word.text),
             }
         }
+        list.is_after_dashes |= lexed.word.text == b"--";
         list.words.push(lexed.word);
         Ok(())
     }
@@ -433,6 +436,7 @@ impl Lexer<'_, '_, '_> {
         let value = words.iter().find_map(|word| word.value.clone());
         list.started = false;
         list.names_function = false;
+        list.is_after_dashes = false;
         let mut reading = interpreter::read(&words, true);
         for _ in 0..REFUSED_MAX {
             let Some(refused) = reading.refused.take() else { break };
