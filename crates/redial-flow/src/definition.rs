@@ -44,6 +44,10 @@ pub struct Definition {
     /// Environment variables whose values are secrets, by the names that steps use.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, Secret>,
+    /// Its steps are functions of a Rust program, which are known as they are called: [`steps`](Self::steps) has none of
+    /// them, and only that program can run them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub program: bool,
 }
 
 impl Definition {
@@ -58,6 +62,7 @@ impl Definition {
             within: None,
             slots: None,
             secrets: BTreeMap::new(),
+            program: false,
         }
     }
 

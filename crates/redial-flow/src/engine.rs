@@ -4,7 +4,6 @@
 //! one durable append, and only then starts commands. So an attempt that runs is an attempt that is written down,
 //! and what was acknowledged survives a KILL at any instant.
 
-mod clock;
 mod identity;
 mod launch;
 mod sources;
@@ -43,7 +42,7 @@ use crate::machine::{BAD_SOURCE, End, FAILURES_MAX, Impossible, ItemState, Machi
 use crate::prepared::{BadDefinition, Prepared, ReadyAction};
 use crate::record::{Event, Outcome, Record, Start, Verdict};
 use crate::store::{Held, Segment, StoreError};
-use crate::{Value, journal::ReadError};
+use crate::{Value, journal::ReadError, run_clock};
 
 /// How much output is a value in the journal itself.
 const INLINE_MAX: u64 = 4 << 10;
@@ -192,6 +191,11 @@ pub enum EngineError {
     Write(io::Error),
     /// No process, pipe or file can be had.
     System(String),
+    /// The steps of the run are functions of a program.
+    Program {
+        /// The run.
+        run: String,
+    },
 }
 
 impl fmt::Display for EngineError {
@@ -209,6 +213,11 @@ impl fmt::Display for EngineError {
                  and resume the run"
             ),
             Self::System(error) => f.write_str(error),
+            Self::Program { run } => write!(
+                f,
+                "the steps of the run `{run}` are functions of a Rust program, which alone can run them; start that \
+                 program, and it goes on with the run"
+            ),
         }
     }
 }
@@ -375,10 +384,14 @@ impl Engine {
         change: &dyn Fn(&mut crate::definition::Definition),
     ) -> Result<Self, EngineError> {
         let pinned = held.flow()?;
-        let mut definition = serde_json::from_slice(&pinned).map_err(|error| {
-            EngineError::System(format!("{}: flow.json: {error}", held.path().display()))
-        })?;
+        let mut definition: crate::definition::Definition = serde_json::from_slice(&pinned)
+            .map_err(|error| {
+                EngineError::System(format!("{}: flow.json: {error}", held.path().display()))
+            })?;
         change(&mut definition);
+        if definition.program {
+            return Err(EngineError::Program { run: held.name().to_string() });
+        }
         let prepared = Prepared::new(definition).map_err(EngineError::Definition)?;
         let name = held.name().to_string();
         let mut machine = Machine::new(prepared.flow.clone(), &name, 0);
@@ -411,7 +424,7 @@ impl Engine {
         let damage_accepted = acceptance.new_up_to(&held, end.offset);
         let damage_accepted = damage_accepted.map_err(EngineError::Write)?;
         let seed = start.as_ref().map_or(0, |start| start.seed);
-        let since = start.as_ref().map_or(Duration::ZERO, |start| clock::since(start));
+        let since = start.as_ref().map_or(Duration::ZERO, |start| run_clock::since(start));
         let now = at_start.after(since).max(machine.time());
         let records = held.journal(end, options.sync).map_err(EngineError::Write)?;
         let journal = Some(Journal { held, records, segments: HashMap::new() });
@@ -1480,7 +1493,7 @@ impl Engine {
     }
 
     fn start_record(&self, event: Event, seed: u64, now: Time) -> Record {
-        let start = clock::start(seed, self.options.argv.clone());
+        let start = run_clock::start(seed, self.options.argv.clone());
         Record { start: Some(Box::new(start)), ..Record::new(&self.run, now, event) }
     }
 

@@ -165,6 +165,19 @@ impl<T: Serialize> Writer<T> {
         if records.is_empty() {
             return Ok(());
         }
+        self.append_unsynced(records)?;
+        let sync_now = match self.sync {
+            Sync::Always => true,
+            Sync::Group => {
+                let now = Instant::now();
+                now >= *self.due.get_or_insert_with(|| now + self.group)
+            }
+        };
+        if sync_now { self.sync() } else { Ok(()) }
+    }
+
+    /// The same for a caller that looks after [`sync`](Self::sync) by itself.
+    pub(crate) fn append_unsynced(&mut self, records: &[T]) -> io::Result<()> {
         self.buffer.clear();
         let mut next = self.next;
         for record in records {
@@ -175,14 +188,7 @@ impl<T: Serialize> Writer<T> {
         // One record of many megabytes does not keep them for ever.
         self.buffer.shrink_to(1 << 20);
         self.next = next;
-        let sync_now = match self.sync {
-            Sync::Always => true,
-            Sync::Group => {
-                let now = Instant::now();
-                now >= *self.due.get_or_insert_with(|| now + self.group)
-            }
-        };
-        if sync_now { self.sync() } else { Ok(()) }
+        Ok(())
     }
 
     /// When [`sync`](Self::sync) has to be called, if nothing is appended before.

@@ -32,11 +32,15 @@ pub mod notation;
 mod number;
 pub mod outlook;
 pub mod prepared;
+pub mod program;
 pub mod reason;
 pub mod record;
 mod reference;
+mod run_clock;
 mod settings;
 mod shell;
+#[cfg(feature = "steps")]
+pub mod steps;
 pub mod store;
 mod suspicion;
 mod system;

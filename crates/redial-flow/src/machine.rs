@@ -259,6 +259,14 @@ impl Machine {
         machine
     }
 
+    /// A step that nothing has happened to yet is one that was done before, in an earlier generation, and is done anew.
+    pub fn set_generation(&mut self, step: StepId, generation: u32) {
+        self.steps[step as usize].generation = generation;
+        if let Some(task) = self.tasks.get_mut(&TaskId { step, item: None }) {
+            task.generation = generation;
+        }
+    }
+
     /// The flow that it runs.
     pub fn flow(&self) -> &Arc<Flow> {
         &self.flow

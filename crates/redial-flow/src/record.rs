@@ -39,6 +39,9 @@ pub struct Record {
     /// The arm that a branch took, by the name of its step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm: Option<Box<str>>,
+    /// The policy of a step of a program, where the step is first heard of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Box<str>>,
     /// How many items a source had, of `items.end`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<u32>,
@@ -90,7 +93,7 @@ pub struct Record {
     /// Where the output lies, where it is not small.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_at: Option<Place>,
-    /// The end of the standard error of an attempt that failed.
+    /// The end of the standard error of an attempt that failed; of a step of a program, the text of its error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_tail: Option<Box<str>>,
     /// How a run began.
@@ -118,6 +121,7 @@ impl Record {
             key: None,
             generation: 0,
             arm: None,
+            policy: None,
             items: None,
             attempt: None,
             outcome: None,

@@ -431,6 +431,14 @@ pub struct Holder {
     pub pid: Option<u32>,
 }
 
+impl Holder {
+    /// A process of this number.
+    #[cfg(feature = "steps")]
+    pub(crate) fn new(pid: u32) -> Self {
+        Self { pid: Some(pid) }
+    }
+}
+
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.pid {

@@ -135,7 +135,17 @@ fn definition() -> Definition {
     ];
     let (inputs, secrets) = Default::default();
     let name = "thumbnails".to_owned();
-    Definition { v: 1, name, inputs, steps, outputs: vec![], within: None, slots: None, secrets }
+    Definition {
+        v: 1,
+        name,
+        inputs,
+        steps,
+        outputs: vec![],
+        within: None,
+        slots: None,
+        secrets,
+        program: false,
+    }
 }
 
 fn record(seconds: f64, event: Event, step: &str, item: Option<u32>) -> Record {

@@ -13,6 +13,7 @@ use crate::flow::{self, Need};
 use crate::journal::{Damage, Tail};
 use crate::machine::WINDOW;
 use crate::prepared::substitute_name;
+use crate::program;
 use crate::record::{Action, Event, Outcome, Record, Start};
 use crate::store::Holder;
 
@@ -27,6 +28,8 @@ type Id = (u32, Option<u32>);
 /// See the [module](self).
 #[derive(Default)]
 pub(super) struct Reader {
+    /// Steps are known from their first records on.
+    is_program: bool,
     names: HashMap<Box<str>, u32>,
     steps: Vec<Step>,
     /// Those that are under way, have failed, or are no items.
@@ -120,7 +123,7 @@ impl Reader {
             }
         }
         link(&mut steps);
-        Self { names, steps, ..Self::default() }
+        Self { is_program: definition.program, names, steps, ..Self::default() }
     }
 
     pub(super) fn damage(&mut self, damage: Damage) {
@@ -150,6 +153,9 @@ impl Reader {
     fn apply(&mut self, n: u64, record: &Record, before: u64) -> Result<(), Refused> {
         if let Some(start) = &record.start {
             self.anchor = Some((self.time_ns, start.wall_ns));
+        }
+        if self.is_program {
+            self.learn(record);
         }
         match record.event {
             Event::RunStart => {
@@ -204,6 +210,25 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// A step of a program is heard of for the first time.
+    fn learn(&mut self, record: &Record) {
+        let Some(name) = record.step.as_deref().filter(|name| !self.names.contains_key(*name))
+        else {
+            return;
+        };
+        let map = record.item.and_then(|_| program::map_of(name));
+        let history = StepHistory {
+            name: name.into(),
+            inside: map.map(str::to_owned),
+            is_map: record.event == Event::ItemsEnd,
+            policy: record.policy.as_deref().unwrap_or_default().into(),
+            ..StepHistory::default()
+        };
+        let map = map.and_then(|map| self.names.get(map).copied());
+        self.names.insert(name.into(), self.steps.len() as u32);
+        self.steps.push(Step { history, map, ..Step::default() });
     }
 
     fn step_of(&self, record: &Record) -> Result<u32, Refused> {

@@ -28,7 +28,17 @@ fn definition() -> Definition {
         Step::new("index", shell()),
     ];
     let (name, inputs, secrets) = ("test".to_owned(), Default::default(), Default::default());
-    Definition { v: 1, name, inputs, steps, outputs: vec![], within: None, slots: None, secrets }
+    Definition {
+        v: 1,
+        name,
+        inputs,
+        steps,
+        outputs: vec![],
+        within: None,
+        slots: None,
+        secrets,
+        program: false,
+    }
 }
 
 struct Written {

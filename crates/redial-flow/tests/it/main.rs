@@ -17,6 +17,8 @@ mod shared;
 mod shell;
 #[cfg(unix)]
 mod shells;
+#[cfg(feature = "tokio")]
+mod steps;
 mod store;
 mod template;
 mod values;

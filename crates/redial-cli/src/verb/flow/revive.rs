@@ -5,7 +5,8 @@ use redial_flow::engine::Engine;
 use redial_flow::flow::Place;
 use redial_flow::journal::Sync;
 use redial_flow::machine::{End, TaskId};
-use redial_flow::store::Store;
+use redial_flow::program;
+use redial_flow::store::{Held, Store};
 
 use super::dead::{chosen_tasks, run_and_keys};
 use super::history;
@@ -14,6 +15,7 @@ use crate::args::{DeadDrop, DeadRetry};
 use crate::output::{Failure, count, print_note};
 use crate::verb::conduct::{engine_failure as failure, store_failure};
 use crate::verb::map::{options, rate};
+use crate::visible::visible;
 
 pub(crate) fn retry(arguments: &DeadRetry) -> Result<u8, Failure> {
     let store = Store::at(&arguments.engine.store.store);
@@ -26,6 +28,9 @@ pub(crate) fn retry(arguments: &DeadRetry) -> Result<u8, Failure> {
     if tasks.is_empty() {
         print_note(&format!("there are no such dead letters in {}\n", run.name()));
         return Ok(0);
+    }
+    if is_program(&held)? {
+        return revive_in_program(arguments, &held, &tasks);
     }
     let names: Vec<String> = tasks.iter().map(|(step, _)| step.clone()).collect();
     let change = |definition: &mut Definition| {
@@ -76,6 +81,11 @@ pub(crate) fn drop(arguments: &DeadDrop) -> Result<u8, Failure> {
     }
     let held = run.hold().map_err(|error| store_failure(&error))?;
     let tasks = chosen_tasks(&run, &history(&run)?, keys, condition)?;
+    if is_program(&held)? {
+        program::drop(&held, &tasks).map_err(|error| Failure::Message(error.to_string()))?;
+        print_note(&format!("redial: {} dropped\n", count(tasks.len(), "dead letter")));
+        return Ok(0);
+    }
     let options = options(std::num::NonZeroU32::MIN, &Default::default(), Sync::Always)?;
     let is_accepted = arguments.damage.is_accepted;
     let mut engine = Engine::resume(held, is_accepted, options).map_err(failure)?;
@@ -94,6 +104,36 @@ pub(crate) fn drop(arguments: &DeadDrop) -> Result<u8, Failure> {
     if !engine.machine().is_over() {
         let run = run.name();
         print_note(&format!("redial: redial flow resume {run} goes on with what is left\n"));
+    }
+    Ok(0)
+}
+
+/// Whether the steps of the run are functions of a Rust program.
+fn is_program(held: &Held) -> Result<bool, Failure> {
+    let pinned = held.flow().map_err(|error| store_failure(&error))?;
+    Ok(serde_json::from_slice(&pinned).is_ok_and(|pinned: Definition| pinned.program))
+}
+
+/// Only the program can run them: that they are wanted is written down for it.
+fn revive_in_program(
+    arguments: &DeadRetry,
+    held: &Held,
+    tasks: &[(String, Option<u32>)],
+) -> Result<u8, Failure> {
+    if arguments.with.is_some() || arguments.rate.is_some() {
+        let message = "--with and --rate are for flow files: the steps of this run are functions of a Rust program, \
+                       which has their policies";
+        return Err(Failure::from(message));
+    }
+    let again =
+        program::revive(held, tasks).map_err(|error| Failure::Message(error.to_string()))?;
+    let (run, letters) = (held.name(), count(tasks.len(), "dead letter"));
+    print_note(&format!(
+        "redial: {letters} to be tried again: written down, and done by the program whose run {run} is, when it next \
+         opens it\n"
+    ));
+    for step in again {
+        print_note(&format!("redial: step `{}` runs again after them\n", visible(&step)));
     }
     Ok(0)
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use crate::record::Start;
 
 /// What the clock starts from, for the journal.
-pub(super) fn start(seed: u64, argv: Vec<String>) -> Start {
+pub(crate) fn start(seed: u64, argv: Vec<String>) -> Start {
     let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let cwd = std::env::current_dir().unwrap_or_default();
     Start {
@@ -22,7 +22,7 @@ pub(super) fn start(seed: u64, argv: Vec<String>) -> Start {
 }
 
 /// How long ago that was: by the boot clock within a boot, by the time of day across boots; never negative.
-pub(super) fn since(start: &Start) -> Duration {
+pub(crate) fn since(start: &Start) -> Duration {
     let nanos = match !start.boot_id.is_empty() && *start.boot_id == boot_id() {
         true => boot_ns().saturating_sub(start.boot_ns),
         false => {
