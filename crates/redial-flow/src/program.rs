@@ -15,10 +15,11 @@ use std::time::Duration;
 use redial_core::Time;
 use serde_json::Value as Json;
 
+use crate::definition::Definition;
 use crate::journal::{self, ReadError, Sync};
 use crate::record::{Event, Outcome, Record, Start};
 use crate::run_clock;
-use crate::store::Held;
+use crate::store::{Held, Run, StoreError};
 
 /// What the tasks of a map are called: the map's name and this.
 const ITEM: &str = ".1";
@@ -227,6 +228,26 @@ impl fmt::Display for ProgramError {
 
 impl std::error::Error for ProgramError {}
 
+/// Whether the steps of a run are functions of a Rust program.
+///
+/// # Errors
+/// Where what it pinned cannot be read.
+pub fn is_program(run: &Run) -> Result<bool, StoreError> {
+    let pinned = run.flow()?;
+    Ok(serde_json::from_slice(&pinned).is_ok_and(|pinned: Definition| pinned.program))
+}
+
+/// Writes down that nothing more of the run is wanted: the program refuses to go on with it.
+///
+/// # Errors
+/// Where the journal cannot be read or written.
+pub fn cancel(held: &Held) -> Result<(), ProgramError> {
+    let (replay, end) = read(held).map_err(ProgramError::Journal)?;
+    let record = Record::new(held.name().as_str(), replay.now(run_clock::since), Event::Cancel);
+    let mut journal = held.journal(end, Sync::Always).map_err(ProgramError::Write)?;
+    journal.append(&[record]).map_err(ProgramError::Write)
+}
+
 /// Writes down that dead letters are to be tried anew, each a step and an item; the program does so when it next opens the
 /// run. Gives the names of the steps that then run again with them, because they ran after one of them had given up.
 ///
@@ -269,7 +290,7 @@ fn write_of_dead(
 }
 
 /// Reads the journal of a run, and where it ends.
-pub(crate) fn read(run: &crate::store::Run) -> Result<(Replay, journal::End), ReadError> {
+pub(crate) fn read(run: &Run) -> Result<(Replay, journal::End), ReadError> {
     let mut replay = Replay::default();
     let mut reading = run.read_journal::<Record>()?;
     for entry in reading.by_ref() {

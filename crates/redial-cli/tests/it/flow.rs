@@ -121,6 +121,70 @@ impl Place {
     }
 }
 
+/// The run of a Rust program, whose steps are known by their records alone, has a dead letter.
+fn program_run(place: &Place) -> Run {
+    let definition = Definition { program: true, ..Definition::new("shop::checkout") };
+    let flow = serde_json::to_vec(&definition).unwrap();
+    let run = place.store().create(&"order-17".parse().unwrap(), &flow).unwrap();
+    let policy = Some("attempts: 1".into());
+    let mut records = vec![
+        run_start(0.0, Event::RunStart),
+        Record { policy, ..start(0.0, "charge", None, 1) },
+        end(0.1, "charge", None, 1, Outcome::Succeeded),
+        start(0.1, "ship", None, 1),
+        Record { exit: None, ..failed(0.2, "ship", None, 1, 7) },
+    ];
+    records.extend(gives_up(0.2, "ship", None, 1));
+    records.push(run_end(0.2, Outcome::Failed));
+    let held = run.hold().unwrap();
+    held.journal(End::default(), Sync::Group).unwrap().append(&records).unwrap();
+    drop(held);
+    run
+}
+
+#[test]
+fn the_run_of_a_program_is_read_and_its_revival_is_written_down() {
+    let place = Place::new();
+    let run = program_run(&place);
+    let status = place.json(&["report", "order-17", "--json"]);
+    assert_eq!(status["flow"], "shop::checkout");
+    let steps = status["steps"].as_array().unwrap();
+    let names: Vec<_> =
+        steps.iter().map(|step| step["step"].as_str().unwrap_or_default()).collect();
+    assert_eq!(names, ["charge", "ship"], "{status}");
+    assert!(place.works(&["dead", "list", "order-17"]).contains("ship"));
+    assert!(place.works(&["dead", "show", "order-17"]).contains("curl: (7)"));
+    assert!(place.works(&["report", "order-17"]).contains("charge"));
+    place.refused(&["resume", "order-17"], "functions of a Rust program");
+    place.refused(&["dead", "retry", "order-17", "--with", "attempts: 2"], "--with and --rate");
+
+    let retried = place.redial(&["dead", "retry", "order-17", "ship"]);
+    assert_eq!(retried.status.code(), Some(0), "{}", stderr(&retried));
+    assert!(
+        stderr(&retried).contains("done by the program whose run order-17 is"),
+        "{}",
+        stderr(&retried)
+    );
+    let last = run.read_journal::<Record>().unwrap().last().unwrap().unwrap().record;
+    assert_eq!((last.event, last.generation), (Event::DeadRetry, 1));
+    assert_eq!(place.json(&["report", "order-17", "--json"])["state"], "interrupted");
+
+    let cancelled = place.redial(&["cancel", "order-17"]);
+    assert!(stderr(&cancelled).contains("its program does not go on"), "{}", stderr(&cancelled));
+    let last = run.read_journal::<Record>().unwrap().last().unwrap().unwrap().record;
+    assert_eq!(last.event, Event::Cancel);
+}
+
+#[test]
+fn a_dead_letter_of_a_program_is_dropped() {
+    let place = Place::new();
+    program_run(&place);
+    let dropped = place.redial(&["dead", "drop", "order-17", "ship"]);
+    assert_eq!(dropped.status.code(), Some(0), "{}", stderr(&dropped));
+    let list = place.redial(&["dead", "list", "order-17"]);
+    assert!(stderr(&list).contains("no dead letters"), "{}", stderr(&list));
+}
+
 /// A step, a map with two inner steps, and a step after it.
 fn definition() -> Definition {
     let shell = || Does::Shell("true".into());

@@ -119,6 +119,13 @@ pub enum Stopped {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// A flow that cannot be run.
+    Flow {
+        /// Its name.
+        flow: String,
+        /// All that is wrong with it.
+        mistakes: Vec<String>,
+    },
     /// The store was shut down; the next process goes on.
     ShutDown,
     /// Somebody cancelled the run.
@@ -174,6 +181,9 @@ impl fmt::Display for Stopped {
             }
             Self::StepName { name, why } => {
                 write!(f, "`{}` cannot name a step: {why}", name.escape_debug())
+            }
+            Self::Flow { flow, mistakes } => {
+                write!(f, "the flow `{flow}` cannot be run: {}", mistakes.join("; "))
             }
             Self::ShutDown => {
                 f.write_str("the store was shut down; the run goes on when it is opened next")

@@ -22,7 +22,7 @@ use crate::program::Called;
 use crate::record::Record;
 
 /// Of what cannot fail: an attempt that a KILL cut is made again.
-const UNTIL_IT_SUCCEEDS: Policy = Backoff::constant(Duration::ZERO).unlimited();
+pub(super) const UNTIL_IT_SUCCEEDS: Policy = Backoff::constant(Duration::ZERO).unlimited();
 
 /// A run, given to its function: what it does through it is remembered.
 ///
@@ -209,7 +209,7 @@ impl Run {
     }
 }
 
-fn check_name(name: &str) -> Result<(), &'static str> {
+pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
     const LENGTH_MAX: usize = 100;
     match name {
         "" => Err("it is empty; give it one, such as `charge`"),

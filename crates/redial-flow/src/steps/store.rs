@@ -277,6 +277,7 @@ impl Store {
         RunCall {
             store: self,
             name: name.to_owned(),
+            title: type_name::<F>().to_owned(),
             function,
             input: Input::Given(input),
             waits: false,
@@ -288,6 +289,7 @@ impl Store {
         RunCall {
             store: self,
             name: name.to_owned(),
+            title: type_name::<F>().to_owned(),
             function,
             input: Input::Pinned(PhantomData),
             waits: false,
@@ -530,7 +532,7 @@ impl Store {
     async fn find(
         &self,
         name: &RunName,
-        function: &'static str,
+        function: String,
         input: Option<Json>,
     ) -> Result<(Found, Json), Stopped> {
         match &self.shared.place {
@@ -616,14 +618,14 @@ fn check_input(name: &RunName, given: Option<&Json>, pinned: &Json) -> Result<()
 fn find_in(
     store: &store::Store,
     name: &RunName,
-    function: &str,
+    function: String,
     input: Option<Json>,
     sync: Sync,
     appender: Arc<Appender>,
 ) -> Result<(Found, Json), Stopped> {
     let run = match (store.open(name), &input) {
         (Err(StoreError::NotFound { .. }), Some(input)) => {
-            let text = serde_json::to_vec(&definition(function.to_owned(), input.clone()));
+            let text = serde_json::to_vec(&definition(function, input.clone()));
             let text = text.map_err(|error| Stopped::Value {
                 of: "the input".into(),
                 why: error.to_string(),
@@ -676,6 +678,8 @@ enum Input<I> {
 pub struct RunCall<'s, F, I> {
     store: &'s Store,
     name: String,
+    /// What the run is one of: the path of the function, or the name of the flow.
+    title: String,
     function: F,
     input: Input<I>,
     waits: bool,
@@ -688,6 +692,11 @@ impl<F, I> fmt::Debug for RunCall<'_, F, I> {
 }
 
 impl<F, I> RunCall<'_, F, I> {
+    pub(super) fn titled(mut self, title: &str) -> Self {
+        title.clone_into(&mut self.title);
+        self
+    }
+
     /// Waits while another task or process has the run, instead of being refused. What that one comes to is then the result.
     pub fn wait_for_holder(mut self) -> Self {
         self.waits = true;
@@ -734,7 +743,7 @@ where
             if shared.is_shutting_down() {
                 return Err(Stopped::ShutDown.into());
             }
-            match self.store.find(&name, type_name::<F>(), given.clone()).await {
+            match self.store.find(&name, self.title.clone(), given.clone()).await {
                 Err(error) if self.waits && error.is_held() => {
                     shared.timing.sleep(LOOK_AGAIN).await
                 }

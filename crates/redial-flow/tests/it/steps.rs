@@ -1,5 +1,6 @@
 //! Steps that are functions of a program: what is remembered of them, and what is not done twice.
 
+mod flows;
 pub(crate) mod kills;
 mod stores;
 

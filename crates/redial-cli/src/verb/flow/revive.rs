@@ -29,7 +29,7 @@ pub(crate) fn retry(arguments: &DeadRetry) -> Result<u8, Failure> {
         print_note(&format!("there are no such dead letters in {}\n", run.name()));
         return Ok(0);
     }
-    if is_program(&held)? {
+    if program::is_program(&held).map_err(|error| store_failure(&error))? {
         return revive_in_program(arguments, &held, &tasks);
     }
     let names: Vec<String> = tasks.iter().map(|(step, _)| step.clone()).collect();
@@ -81,7 +81,7 @@ pub(crate) fn drop(arguments: &DeadDrop) -> Result<u8, Failure> {
     }
     let held = run.hold().map_err(|error| store_failure(&error))?;
     let tasks = chosen_tasks(&run, &history(&run)?, keys, condition)?;
-    if is_program(&held)? {
+    if program::is_program(&held).map_err(|error| store_failure(&error))? {
         program::drop(&held, &tasks).map_err(|error| Failure::Message(error.to_string()))?;
         print_note(&format!("redial: {} dropped\n", count(tasks.len(), "dead letter")));
         return Ok(0);
@@ -106,12 +106,6 @@ pub(crate) fn drop(arguments: &DeadDrop) -> Result<u8, Failure> {
         print_note(&format!("redial: redial flow resume {run} goes on with what is left\n"));
     }
     Ok(0)
-}
-
-/// Whether the steps of the run are functions of a Rust program.
-fn is_program(held: &Held) -> Result<bool, Failure> {
-    let pinned = held.flow().map_err(|error| store_failure(&error))?;
-    Ok(serde_json::from_slice(&pinned).is_ok_and(|pinned: Definition| pinned.program))
 }
 
 /// Only the program can run them: that they are wanted is written down for it.

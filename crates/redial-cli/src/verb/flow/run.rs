@@ -7,7 +7,8 @@ use redial_flow::definition::Definition;
 use redial_flow::engine::Engine;
 use redial_flow::journal::Sync;
 use redial_flow::prepared::Prepared;
-use redial_flow::store::{Held, RunName, Store, StoreError};
+use redial_flow::program;
+use redial_flow::store::{Held, Run, RunName, Store, StoreError};
 
 use super::{open, parsed};
 use crate::args::{EngineFlags, FlowCancel, FlowResume, FlowRun, SyncWhen};
@@ -76,6 +77,9 @@ pub(crate) fn resume(arguments: &FlowResume) -> Result<u8, Failure> {
 pub(crate) fn cancel(arguments: &FlowCancel) -> Result<u8, Failure> {
     let store = Store::at(&arguments.store.store);
     let run = open(&store, arguments.run.as_deref())?;
+    if program::is_program(&run).map_err(|error| store_failure(&error))? {
+        return cancel_of_program(&run);
+    }
     if let Some(holder) = run.holder().map_err(|error| store_failure(&error))? {
         let pid = holder.pid.and_then(|pid| i32::try_from(pid).ok()).ok_or_else(|| {
             Failure::Message(format!("{} holds the run and cannot be told from others", holder))
@@ -119,6 +123,17 @@ pub(crate) fn cancel(arguments: &FlowCancel) -> Result<u8, Failure> {
         engine.cancel().map_err(failure)?;
     }
     print_note(&format!("redial: {} is cancelled\n", run.name()));
+    Ok(0)
+}
+
+/// The process that has a program's run may have others, too, and is not signalled.
+fn cancel_of_program(run: &Run) -> Result<u8, Failure> {
+    let held = run.hold().map_err(|error| store_failure(&error))?;
+    program::cancel(&held).map_err(|error| Failure::Message(error.to_string()))?;
+    print_note(&format!(
+        "redial: {} is cancelled: its program does not go on with it\n",
+        run.name()
+    ));
     Ok(0)
 }
 

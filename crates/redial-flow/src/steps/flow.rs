@@ -1,0 +1,551 @@
+//! Steps as data: what can run is known before it runs.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use redial_core::Policy;
+use redial_policy::RetryPolicy;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::error::{DeadLetter, RunError, Stopped};
+use super::run::{Run, UNTIL_IT_SUCCEEDS, check_name};
+use super::step::Attempt;
+use super::store::Store;
+use crate::flow::ONCE;
+
+type Done<T> = Pin<Box<dyn Future<Output = Result<T, DeadLetter>> + Send>>;
+type Work<I, O> = Arc<dyn Fn(Context, I) -> Done<O> + Send + Sync>;
+
+/// A step of a flow, before it runs.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Planned {
+    /// Its name.
+    pub name: String,
+    /// When an attempt follows another; without one, a step runs once.
+    pub policy: Policy,
+    /// How long an attempt may take.
+    pub timeout: Option<Duration>,
+    /// Whether it may run again when it is not known whether it has succeeded.
+    pub is_idempotent: bool,
+    /// The branches whose arm it stands in, from the outermost on, each with the number of the arm, from 1; the one for
+    /// everything else is 0.
+    pub arms: Vec<(String, usize)>,
+}
+
+impl Planned {
+    fn new(name: &str) -> Self {
+        let (policy, timeout, is_idempotent, arms) = (ONCE, None, true, Vec::new());
+        Self { name: name.to_owned(), policy, timeout, is_idempotent, arms }
+    }
+}
+
+/// What the steps of a run are done with.
+#[derive(Clone)]
+struct Context {
+    run: Run,
+    steps: Arc<HashMap<String, Planned>>,
+}
+
+impl Context {
+    async fn step<T, E, F, O>(&self, name: &str, operation: F) -> Result<T, DeadLetter>
+    where
+        T: Serialize + DeserializeOwned + Send,
+        E: fmt::Display + Send,
+        F: FnMut(Attempt) -> O + Send,
+        O: Future<Output = Result<T, E>> + Send,
+    {
+        let planned = &self.steps[name];
+        let step = self.run.step_with(name, &planned.policy, operation);
+        let step = step.idempotent(planned.is_idempotent);
+        match planned.timeout {
+            Some(timeout) => step.timeout(timeout).await,
+            None => step.await,
+        }
+    }
+}
+
+/// What a step's value has to be able to: kept as JSON, given to each attempt, and sent between threads.
+pub trait Value: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {}
+
+impl<T: Serialize + DeserializeOwned + Clone + Send + Sync + 'static> Value for T {}
+
+/// Work in steps, each of which is given what the one before it gave. It takes an `I` and comes to an `O`.
+///
+/// ```
+/// use redial::testing::ManualClock;
+/// use redial_flow::steps::{Flow, Store, Strategy};
+///
+/// #[derive(Clone, Copy, PartialEq)]
+/// enum Risk { High, Low }
+///
+/// impl From<&(u32, String)> for Risk {
+///     fn from((score, _): &(u32, String)) -> Self {
+///         if *score > 80 { Self::High } else { Self::Low }
+///     }
+/// }
+///
+/// async fn call_api(customer: u32) -> Result<u32, String> { Ok(customer * 2) }
+/// async fn score(answer: u32) -> Result<u32, String> { Ok(answer) }
+/// async fn geo(_: u32) -> Result<String, String> { Ok("CH".to_owned()) }
+/// async fn review((score, _): (u32, String)) -> Result<String, String> { Ok(format!("review {score}")) }
+/// async fn accept((_, land): (u32, String)) -> Result<String, String> { Ok(format!("accept {land}")) }
+///
+/// let flow = Flow::new("enrich")
+///     .step("call-external-api", call_api)
+///     .retry_policy(|p| p.max_attempts(5).backoff(Strategy::Exponential).base_delay(1000).max_delay(60_000).jitter(true))
+///     .parallel(|p| p.step("score", score).step("geo", geo))
+///     .branch("risk", |b| {
+///         b.on(Risk::High, |s| s.step("review", review)).otherwise(|s| s.step("accept", accept))
+///     });
+///
+/// let names: Vec<_> = flow.steps().iter().map(|step| step.name.as_str()).collect();
+/// assert_eq!(names, ["call-external-api", "score", "geo", "risk", "review", "accept"]);
+///
+/// let clock = ManualClock::new();
+/// let store = Store::in_memory(&clock);
+/// assert_eq!(clock.block_on(store.run_flow("customer-7", &flow, 7)).unwrap(), "accept CH");
+/// assert_eq!(clock.block_on(store.run_flow("customer-50", &flow, 50)).unwrap(), "review 100");
+/// ```
+#[must_use = "a flow does nothing until a store runs it"]
+pub struct Flow<I, O = I> {
+    name: String,
+    steps: Vec<Planned>,
+    /// The step that the next setting is about.
+    last: Option<usize>,
+    mistakes: Vec<String>,
+    work: Work<I, O>,
+}
+
+impl<I, O> fmt::Debug for Flow<I, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Flow")
+            .field("name", &self.name)
+            .field("steps", &self.steps)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<I, O> Clone for Flow<I, O> {
+    fn clone(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            steps: self.steps.clone(),
+            last: self.last,
+            mistakes: self.mistakes.clone(),
+            work: Arc::clone(&self.work),
+        }
+    }
+}
+
+/// What can be said of the step that was named last.
+macro_rules! settings_of_the_last_step {
+    () => {
+        /// The policy of the step before this, in the words of `retryPolicy`: `max_attempts` counts executions, and `jitter` is a
+        /// factor from 0.5 to 1.5, before the cap.
+        pub fn retry_policy(self, policy: impl FnOnce(RetryPolicy) -> RetryPolicy) -> Self {
+            match policy(RetryPolicy::new()).try_build() {
+                Ok(policy) => self.policy(&policy),
+                Err(invalid) => self.mistaken(invalid.to_string()),
+            }
+        }
+
+        /// The policy of the step before this. A step without one runs once.
+        pub fn policy(self, policy: &Policy) -> Self {
+            self.set("a policy", |step| step.policy = *policy)
+        }
+
+        /// How long an attempt of the step before this may take.
+        pub fn timeout(self, timeout: Duration) -> Self {
+            self.set("a timeout", |step| step.timeout = Some(timeout))
+        }
+
+        /// Whether the step before this may run again when it is not known whether it has succeeded.
+        pub fn idempotent(self, is_idempotent: bool) -> Self {
+            self.set("`idempotent`", |step| step.is_idempotent = is_idempotent)
+        }
+
+        fn set(mut self, what: &str, set: impl FnOnce(&mut Planned)) -> Self {
+            match self.last.and_then(|last| self.steps.get_mut(last)) {
+                Some(step) => set(step),
+                None => {
+                    let mistake =
+                        format!("{what} follows no step; write it after the step that it is for");
+                    return self.mistaken(mistake);
+                }
+            }
+            self
+        }
+
+        fn mistaken(mut self, mistake: String) -> Self {
+            let step = self.last.map(|last| format!("step `{}`: ", self.steps[last].name));
+            self.mistakes.push(step.unwrap_or_default() + &mistake);
+            self
+        }
+    };
+}
+
+impl<I: Value> Flow<I> {
+    /// A flow without steps, which gives what it is given.
+    pub fn new(name: &str) -> Self {
+        let work: Work<I, I> = Arc::new(|_, input| Box::pin(std::future::ready(Ok(input))));
+        Self { name: name.to_owned(), steps: Vec::new(), last: None, mistakes: Vec::new(), work }
+    }
+}
+
+impl<I: Value, O: Value> Flow<I, O> {
+    settings_of_the_last_step!();
+
+    /// A step, which is given what came before it.
+    pub fn step<T, E, F, D>(self, name: &str, handler: F) -> Flow<I, T>
+    where
+        T: Value,
+        E: fmt::Display + Send + 'static,
+        F: Fn(O) -> D + Send + Sync + 'static,
+        D: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        self.step_with(name, move |input, _| handler(input))
+    }
+
+    /// The same for a handler that wants to know of its attempt.
+    pub fn step_with<T, E, F, D>(self, name: &str, handler: F) -> Flow<I, T>
+    where
+        T: Value,
+        E: fmt::Display + Send + 'static,
+        F: Fn(O, Attempt) -> D + Send + Sync + 'static,
+        D: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let step = work_of_step(name, handler);
+        self.then(vec![Planned::new(name)], true, step)
+    }
+
+    /// A step for each item of the list that came before; it gives the list of their results. Items run at the same time, and one
+    /// that gives up ends the flow once the others have ended.
+    pub fn map<X, T, E, F, D>(self, name: &str, handler: F) -> Flow<I, Vec<T>>
+    where
+        O: IntoIterator<Item = X>,
+        X: Value,
+        T: Value,
+        E: fmt::Display + Send + 'static,
+        F: Fn(X) -> D + Send + Sync + 'static,
+        D: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let (planned, name, handler) = (Planned::new(name), name.to_owned(), Arc::new(handler));
+        let work: Work<O, Vec<T>> = Arc::new(move |context: Context, input: O| {
+            let (name, handler) = (name.clone(), Arc::clone(&handler));
+            Box::pin(async move {
+                let planned = &context.steps[&name];
+                let items: Vec<X> = input.into_iter().collect();
+                let map = context.run.map(&name, &planned.policy, items, |item| handler(item));
+                let map = map.idempotent(planned.is_idempotent);
+                let results = match planned.timeout {
+                    Some(timeout) => map.timeout(timeout).await,
+                    None => map.await,
+                };
+                results.into_iter().collect()
+            })
+        });
+        self.then(vec![planned], true, work)
+    }
+
+    /// Steps that run at the same time, each given what came before; what follows is given what all of them gave, as a tuple. One
+    /// that gives up ends the flow, once the others have come to their ends.
+    pub fn parallel<T: Value>(
+        self,
+        build: impl FnOnce(Parallel<O, ()>) -> Parallel<O, T>,
+    ) -> Flow<I, T> {
+        let Parallel { steps, mistakes, work, .. } = build(Parallel::new());
+        let mut flow = self.then(steps, false, work);
+        flow.mistakes.extend(mistakes);
+        flow
+    }
+
+    /// One of several ways, by a key that is made of what came before: `impl From<&O> for K`. Which one is taken is a step of this
+    /// name, and remembered.
+    pub fn branch<K, T: Value>(
+        self,
+        name: &str,
+        build: impl FnOnce(Branch<O, K, T>) -> Branched<O, K, T>,
+    ) -> Flow<I, T>
+    where
+        K: for<'o> From<&'o O> + PartialEq + Send + Sync + 'static,
+    {
+        let branch = Branch { name: name.to_owned(), arms: Vec::new() };
+        let Branched { arms, otherwise } = build(branch);
+        let choice = Planned { policy: UNTIL_IT_SUCCEEDS, ..Planned::new(name) };
+        let mut steps = vec![choice];
+        let mut mistakes = Vec::new();
+        let all = arms.iter().map(|(_, arm)| arm).zip(1..).chain([(&otherwise, 0)]);
+        for (arm, number) in all {
+            for mut step in arm.steps.iter().cloned() {
+                step.arms.insert(0, (name.to_owned(), number));
+                steps.push(step);
+            }
+            mistakes.extend(arm.mistakes.iter().cloned());
+        }
+        let (name, arms) = (name.to_owned(), Arc::new((arms, otherwise)));
+        let work: Work<O, T> = Arc::new(move |context: Context, input: O| {
+            let (name, arms) = (name.clone(), Arc::clone(&arms));
+            Box::pin(async move {
+                let (ways, otherwise) = &*arms;
+                let choose = |_| {
+                    let key = K::from(&input);
+                    let taken = ways.iter().position(|(of, _)| *of == key);
+                    std::future::ready(Ok::<_, std::convert::Infallible>(taken))
+                };
+                let taken = context.step(&name, choose).await?;
+                let arm = taken.and_then(|taken| ways.get(taken)).map_or(otherwise, |(_, arm)| arm);
+                (arm.work)(context.clone(), input).await
+            })
+        });
+        let mut flow = self.then(steps, false, work);
+        flow.mistakes.extend(mistakes);
+        flow
+    }
+
+    /// What can run, in the order in which it was written.
+    pub fn steps(&self) -> &[Planned] {
+        &self.steps
+    }
+
+    /// Whether it can be run.
+    ///
+    /// # Errors
+    /// All that is wrong with it: names that are used twice or cannot be, settings that are out of range or belong to no step.
+    pub fn check(&self) -> Result<(), Vec<String>> {
+        let mut mistakes = self.mistakes.clone();
+        let mut names = HashSet::new();
+        for step in &self.steps {
+            if let Err(why) = check_name(&step.name) {
+                mistakes.push(format!("`{}` cannot name a step: {why}", step.name.escape_debug()));
+            }
+            if !names.insert(&step.name) {
+                mistakes
+                    .push(format!("two steps are called `{}`; give one another name", step.name));
+            }
+        }
+        if self.steps.is_empty() {
+            mistakes.push("there are no steps; add one by `step`".to_owned());
+        }
+        if mistakes.is_empty() { Ok(()) } else { Err(mistakes) }
+    }
+
+    fn then<T: Value>(
+        mut self,
+        steps: Vec<Planned>,
+        is_settable: bool,
+        work: Work<O, T>,
+    ) -> Flow<I, T> {
+        let before = self.work;
+        self.steps.extend(steps);
+        let last = is_settable.then(|| self.steps.len() - 1);
+        let work: Work<I, T> = Arc::new(move |context: Context, input| {
+            let (before, work) = (Arc::clone(&before), Arc::clone(&work));
+            Box::pin(async move {
+                let input = before(context.clone(), input).await?;
+                work(context, input).await
+            })
+        });
+        Flow { name: self.name, steps: self.steps, last, mistakes: self.mistakes, work }
+    }
+}
+
+fn work_of_step<O, T, E, F, D>(name: &str, handler: F) -> Work<O, T>
+where
+    O: Value,
+    T: Value,
+    E: fmt::Display + Send + 'static,
+    F: Fn(O, Attempt) -> D + Send + Sync + 'static,
+    D: Future<Output = Result<T, E>> + Send + 'static,
+{
+    let (name, handler) = (name.to_owned(), Arc::new(handler));
+    Arc::new(move |context: Context, input: O| {
+        let (name, handler) = (name.clone(), Arc::clone(&handler));
+        Box::pin(
+            async move { context.step(&name, |attempt| handler(input.clone(), attempt)).await },
+        )
+    })
+}
+
+/// Steps that run at the same time: see [`Flow::parallel`].
+#[must_use = "steps are added by giving this back"]
+pub struct Parallel<I, T> {
+    steps: Vec<Planned>,
+    last: Option<usize>,
+    mistakes: Vec<String>,
+    work: Work<I, T>,
+}
+
+impl<I, T> fmt::Debug for Parallel<I, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parallel").field("steps", &self.steps).finish_non_exhaustive()
+    }
+}
+
+impl<I: Value> Parallel<I, ()> {
+    fn new() -> Self {
+        let work: Work<I, ()> = Arc::new(|_, _| Box::pin(std::future::ready(Ok(()))));
+        Self { steps: Vec::new(), last: None, mistakes: Vec::new(), work }
+    }
+}
+
+impl<I: Value, T: Value> Parallel<I, T> {
+    settings_of_the_last_step!();
+
+    /// Another step, given the same as the others.
+    pub fn step<U, E, F, D>(mut self, name: &str, handler: F) -> Parallel<I, T::With>
+    where
+        T: Tuple<U>,
+        T::With: Value,
+        U: Value,
+        E: fmt::Display + Send + 'static,
+        F: Fn(I) -> D + Send + Sync + 'static,
+        D: Future<Output = Result<U, E>> + Send + 'static,
+    {
+        let others = self.work;
+        let step = work_of_step(name, move |input, _| handler(input));
+        self.steps.push(Planned::new(name));
+        let work: Work<I, T::With> = Arc::new(move |context: Context, input: I| {
+            let (others, step) = (Arc::clone(&others), Arc::clone(&step));
+            Box::pin(async move {
+                let others = others(context.clone(), input.clone());
+                let (others, one) = both(others, step(context, input)).await;
+                Ok(others?.with(one?))
+            })
+        });
+        let last = Some(self.steps.len() - 1);
+        Parallel { steps: self.steps, last, mistakes: self.mistakes, work }
+    }
+}
+
+/// Both, at the same time, each to its end.
+async fn both<A, B>(
+    mut one: Done<A>,
+    mut other: Done<B>,
+) -> (Result<A, DeadLetter>, Result<B, DeadLetter>) {
+    let (mut first, mut second) = (None, None);
+    poll_fn(|context| {
+        if first.is_none()
+            && let Poll::Ready(output) = one.as_mut().poll(context)
+        {
+            first = Some(output);
+        }
+        if second.is_none()
+            && let Poll::Ready(output) = other.as_mut().poll(context)
+        {
+            second = Some(output);
+        }
+        match (first.take(), second.take()) {
+            (Some(one), Some(other)) => Poll::Ready((one, other)),
+            (one, other) => {
+                (first, second) = (one, other);
+                Poll::Pending
+            }
+        }
+    })
+    .await
+}
+
+/// A tuple that another value is added to.
+pub trait Tuple<T> {
+    /// The longer one.
+    type With;
+
+    /// Adds the value.
+    fn with(self, value: T) -> Self::With;
+}
+
+macro_rules! tuples {
+    ($(($($name:ident)*))*) => {
+        $(impl<$($name,)* T> Tuple<T> for ($($name,)*) {
+            type With = ($($name,)* T,);
+
+            #[expect(non_snake_case, reason = "a variable for each type")]
+            fn with(self, value: T) -> Self::With {
+                let ($($name,)*) = self;
+                ($($name,)* value,)
+            }
+        })*
+    };
+}
+
+tuples! { (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) }
+
+impl<T> Tuple<T> for () {
+    type With = (T,);
+
+    fn with(self, value: T) -> (T,) {
+        (value,)
+    }
+}
+
+/// The ways of a branch: see [`Flow::branch`].
+#[must_use = "ways are added by giving this back"]
+pub struct Branch<I, K, T> {
+    name: String,
+    arms: Vec<(K, Flow<I, T>)>,
+}
+
+/// A branch with a way for everything.
+#[must_use = "a branch is made by giving this back"]
+pub struct Branched<I, K, T> {
+    arms: Vec<(K, Flow<I, T>)>,
+    otherwise: Flow<I, T>,
+}
+
+impl<I, K, T> fmt::Debug for Branch<I, K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arms: Vec<_> = self.arms.iter().map(|(_, arm)| arm).collect();
+        f.debug_struct("Branch").field("name", &self.name).field("arms", &arms).finish()
+    }
+}
+
+impl<I, K, T> fmt::Debug for Branched<I, K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arms: Vec<_> = self.arms.iter().map(|(_, arm)| arm).collect();
+        f.debug_struct("Branched").field("arms", &arms).field("otherwise", &self.otherwise).finish()
+    }
+}
+
+impl<I: Value, K, T: Value> Branch<I, K, T> {
+    /// The way that is taken for this key: the first that has it.
+    pub fn on(mut self, key: K, arm: impl FnOnce(Flow<I>) -> Flow<I, T>) -> Self {
+        let arm = arm(Flow::new(&self.name));
+        self.arms.push((key, arm));
+        self
+    }
+
+    /// The way for every other key.
+    pub fn otherwise(self, arm: impl FnOnce(Flow<I>) -> Flow<I, T>) -> Branched<I, K, T> {
+        let otherwise = arm(Flow::new(&self.name));
+        Branched { arms: self.arms, otherwise }
+    }
+}
+
+impl Store {
+    /// Runs a flow under this name: what [`run`](Self::run) says holds for it, too.
+    ///
+    /// # Errors
+    /// The [`DeadLetter`] of a step that has given up, or why the run was stopped; a flow that is
+    /// [wrong](Flow::check) is [`Stopped::Flow`], before anything runs.
+    pub async fn run_flow<I: Value, O: Value>(
+        &self,
+        name: &str,
+        flow: &Flow<I, O>,
+        input: I,
+    ) -> Result<O, RunError<DeadLetter>> {
+        if let Err(mistakes) = flow.check() {
+            return Err(Stopped::Flow { flow: flow.name.clone(), mistakes }.into());
+        }
+        let steps = flow.steps.iter().map(|step| (step.name.clone(), step.clone())).collect();
+        let (steps, work) = (Arc::new(steps), Arc::clone(&flow.work));
+        let function = move |run: Run, input: I| work(Context { run, steps }, input);
+        self.run(name, function, input).titled(&flow.name).await
+    }
+}
