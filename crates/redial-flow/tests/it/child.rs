@@ -24,6 +24,8 @@ fn a_task_of_another_test() {
         "write-fails" => crate::journal::append_and_see_a_write_fail(&path),
         "cut-fails" => crate::journal::append_and_see_the_cut_fail(&path),
         #[cfg(feature = "tokio")]
+        "order-service" => crate::steps::service::serve_until_killed(&path),
+        #[cfg(feature = "tokio")]
         "killed-steps" => crate::steps::kills::work_until_killed(&path),
         _ => panic!("no task {task}"),
     }

@@ -2,6 +2,7 @@
 
 mod flows;
 pub(crate) mod kills;
+pub(crate) mod service;
 mod stores;
 
 use std::collections::BTreeMap;
