@@ -6,15 +6,22 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::reply;
+use super::timing::yield_now;
 use crate::journal::{GROUP, Sync, Writer};
 use crate::record::Record;
 use crate::store::Held;
+
+/// So many other threads sync files at the same time.
+const SYNCS_MAX: usize = 15;
+
+/// After so many appends a task lets others run.
+const APPENDS_IN_A_ROW: u32 = 32;
 
 type Written = Result<(), Arc<io::Error>>;
 
@@ -33,6 +40,8 @@ pub(super) struct File {
     sync: Sync,
     /// The thread has been told of lines that are not synced.
     is_dirty: AtomicBool,
+    /// How often a task has written to it itself.
+    appends: AtomicU32,
     appender: Arc<Appender>,
 }
 
@@ -56,6 +65,7 @@ impl Log {
             writer,
             sync,
             is_dirty: AtomicBool::new(false),
+            appends: AtomicU32::new(0),
             appender,
         }))
     }
@@ -68,7 +78,14 @@ impl Log {
                 file.appender.send(Job::Append(Arc::clone(file), records, Some(sender)));
                 receiver.await.unwrap_or_else(|| Err(Arc::new(gone())))
             }
-            _ => self.append_now(records),
+            Self::File(file) => {
+                // A write into the page cache never waits, so a loop of steps would keep its thread for itself.
+                if file.appends.fetch_add(1, Ordering::Relaxed) % APPENDS_IN_A_ROW == 0 {
+                    yield_now().await;
+                }
+                self.append_now(records)
+            }
+            Self::Memory(_) => self.append_now(records),
         }
     }
 
@@ -224,10 +241,24 @@ impl Batches {
             (file, written, waits)
         };
         let written: Vec<_> = self.batches.into_iter().map(write).collect();
-        for (file, written, waits) in written {
-            let written = written.and_then(|()| file.sync()).map_err(Arc::new);
-            waits.into_iter().for_each(|wait: reply::Sender<Written>| wait.send(written.clone()));
-        }
+        let next = Mutex::new(written.into_iter());
+        let sync = || {
+            while let Some((file, written, waits)) = { lock(&next).next() } {
+                let written = written.and_then(|()| file.sync()).map_err(Arc::new);
+                waits
+                    .into_iter()
+                    .for_each(|wait: reply::Sender<Written>| wait.send(written.clone()));
+            }
+        };
+        // A file system commits what is synced at the same time together, so many runs cost little more than one.
+        let others = lock(&next).len().saturating_sub(1).min(SYNCS_MAX);
+        std::thread::scope(|scope| {
+            for _ in 0..others {
+                // Where there can be no thread, this one does it all.
+                drop(std::thread::Builder::new().spawn_scoped(scope, sync));
+            }
+            sync();
+        });
         self.closed.iter().for_each(|file| drop(lock(&file.held).take()));
     }
 }

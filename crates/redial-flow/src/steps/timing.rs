@@ -87,7 +87,8 @@ impl Timing {
     }
 }
 
-async fn yield_now() {
+/// Lets other tasks of the same thread run.
+pub(super) async fn yield_now() {
     let mut has_yielded = false;
     std::future::poll_fn(|context| match std::mem::replace(&mut has_yielded, true) {
         true => std::task::Poll::Ready(()),
