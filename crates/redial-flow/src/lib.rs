@@ -45,6 +45,8 @@ pub mod steps;
 pub mod store;
 mod suspicion;
 mod system;
+#[cfg(any(unix, feature = "steps"))]
+mod task_key;
 mod template;
 mod value;
 

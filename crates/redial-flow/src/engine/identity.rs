@@ -1,12 +1,12 @@
 //! What tasks and attempts are called outside of redial.
 
-use std::fmt::Write as _;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::machine::TaskId;
 use crate::record::Start;
+pub(super) use crate::task_key::key;
 
 /// The variable that has the [id of an attempt](attempt_id).
 pub(super) const ATTEMPT_ID: &str = "REDIAL_ATTEMPT_ID";
@@ -24,31 +24,6 @@ pub(super) fn of_run(directory: &Path, start: &Start) -> io::Result<String> {
 pub(super) fn attempt_id(run: &str, task: TaskId, generation: u32, attempt: u32) -> String {
     let item = task.item.map_or_else(|| "-".to_owned(), |item| item.to_string());
     format!("{run}/{}/{item}/{generation}/{attempt}", task.step)
-}
-
-/// `REDIAL_KEY`: `RUN/STEP/ITEM`, and `RUN/STEP~2/ITEM` in generation 2; of a step by itself without the item.
-///
-/// No two tasks and generations have the same one. The name of a run has no slash, and in that of a step slashes and tildes
-/// are escaped, so everything after the second slash is the key of the item as it is, whatever it holds; and of one run no two
-/// items have the same.
-pub(super) fn key(run: &str, step: &str, item: Option<&str>, generation: u32) -> String {
-    let mut key = format!("{run}/");
-    for letter in step.chars() {
-        // As in a URL. The notations have no such names; who makes a definition in Rust may.
-        match letter {
-            '/' | '~' | '%' => write!(key, "%{:02X}", u32::from(letter)),
-            letter => write!(key, "{letter}"),
-        }
-        .unwrap_or_default();
-    }
-    if generation > 0 {
-        write!(key, "~{generation}").unwrap_or_default();
-    }
-    if let Some(item) = item {
-        key.push('/');
-        key += item;
-    }
-    key
 }
 
 #[cfg(test)]

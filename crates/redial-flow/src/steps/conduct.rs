@@ -12,6 +12,7 @@ use crate::flow::{Flow, Step};
 use crate::machine::{Machine, Next, Supply, TaskId};
 use crate::program::Called;
 use crate::record::{Event, Outcome, Record};
+use crate::task_key;
 
 /// What is decided is the machine's; what happens goes through here.
 pub(super) struct Conduct<'r> {
@@ -107,14 +108,7 @@ impl<'r> Conduct<'r> {
 
     pub(super) fn task_key(&self, task: TaskId, item: Option<&str>) -> String {
         let step = &self.machine.flow().steps[task.step as usize].name;
-        let mut key = format!("{}/{step}", self.run.name);
-        if let Some(item) = item {
-            key += &format!("/{item}");
-        }
-        match self.machine.generation(task) {
-            0 => key,
-            generation => format!("{key}/{generation}"),
-        }
+        task_key::key(&self.run.name, step, item, self.machine.generation(task))
     }
 
     /// Stops the run: a result that cannot be kept.
