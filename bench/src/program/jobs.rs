@@ -11,7 +11,6 @@ use std::{env, fs, process};
 use redial_core::{Random, SplitMix64, Time};
 use redial_flow::definition::{
     Action, Definition, Each, ItemFormat, OnFailure, Origin, OutputKind, Source, Spelling, Step,
-    VERSION,
 };
 use redial_flow::journal::{End, Sync, Writer};
 use redial_flow::record::{Event, Outcome, Record, Start};
@@ -253,16 +252,8 @@ fn finished(store: &std::path::Path) -> Result<(), &'static str> {
             Action::Run { argv: vec!["true".into(), "{}".into()], spelling: Spelling::Braces },
         )
     };
-    let definition = Definition {
-        v: VERSION,
-        name: "map".into(),
-        inputs: Default::default(),
-        steps: vec![Step::new("map", Action::Each(Each::new(source))), job],
-        outputs: Vec::new(),
-        within: None,
-        slots: None,
-        secrets: Default::default(),
-    };
+    let steps = vec![Step::new("map", Action::Each(Each::new(source))), job];
+    let definition = Definition { steps, ..Definition::new("map") };
     let pinned = serde_json::to_vec(&definition).map_err(|_| NO)?;
     let name = "million".parse().map_err(|_| NO)?;
     let run = Store::at(store).create(&name, &pinned).map_err(|_| NO)?;
