@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The first address is the service's own, the second that of the services it calls. Kill it in the middle of an order, start it
-//! again, and the order goes on; `redial flow --store orders.redial status` shows it meanwhile.
+//! again, and the order goes on; `redial flow status --store orders.redial` shows it meanwhile.
 
 use std::io;
 

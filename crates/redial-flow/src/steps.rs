@@ -29,7 +29,7 @@
 //!
 //! The module has two faces. *Steps as code*, above, are for whatever Rust can say: loops, joined futures,
 //! errors that are caught. *Steps as data*, a [`Flow`], are known before anything runs. Both are run by the
-//! [machine](crate::machine) that runs flow files, and write the same journal: `redial flow --store PATH status`, `report` and `dead` read a
+//! [machine](crate::machine) that runs flow files, and write the same journal: `redial flow status --store PATH`, `report` and `dead` read a
 //! program's store, and so does `jq`.
 //!
 //! # What is promised
