@@ -171,22 +171,24 @@ macro_rules! settings_of_the_last_step {
             self.set("`idempotent`", |step| step.is_idempotent = is_idempotent)
         }
 
-        fn set(mut self, what: &str, set: impl FnOnce(&mut Planned)) -> Self {
-            match self.last.and_then(|last| self.steps.get_mut(last)) {
+        fn set(self, what: &str, set: impl FnOnce(&mut Planned)) -> Self {
+            let mut flow = self;
+            match flow.last.and_then(|last| flow.steps.get_mut(last)) {
                 Some(step) => set(step),
                 None => {
                     let mistake =
                         format!("{what} follows no step; write it after the step that it is for");
-                    return self.mistaken(mistake);
+                    return flow.mistaken(mistake);
                 }
             }
-            self
+            flow
         }
 
-        fn mistaken(mut self, mistake: String) -> Self {
-            let step = self.last.map(|last| format!("step `{}`: ", self.steps[last].name));
-            self.mistakes.push(step.unwrap_or_default() + &mistake);
-            self
+        fn mistaken(self, mistake: String) -> Self {
+            let mut flow = self;
+            let step = flow.last.map(|last| format!("step `{}`: ", flow.steps[last].name));
+            flow.mistakes.push(step.unwrap_or_default() + &mistake);
+            flow
         }
     };
 }
