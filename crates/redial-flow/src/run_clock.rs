@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use crate::record::Start;
 
 /// What the clock starts from, for the journal.
+#[cfg(any(unix, feature = "steps"))]
 pub(crate) fn start(seed: u64, argv: Vec<String>) -> Start {
     let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let cwd = std::env::current_dir().unwrap_or_default();
@@ -52,6 +53,7 @@ fn boot_ns() -> u64 {
 }
 
 /// `2026-11-15T19:57:01.123456Z`, by the days of the civil calendar.
+#[cfg(any(unix, feature = "steps", test))]
 fn timestamp(since_epoch: Duration) -> String {
     const LATEST: u64 = 253_402_300_799;
     let seconds = since_epoch.as_secs().min(LATEST);

@@ -30,6 +30,7 @@ pub enum SuspicionKind {
 }
 
 impl SuspicionKind {
+    #[cfg(unix)]
     pub(crate) const ALL: [Self; 2] = [Self::LooksLikeAnOption, Self::LeavesTheDirectory];
 }
 
