@@ -1,5 +1,6 @@
 //! What the tasks of a step share: a retry budget and a circuit breaker, also as workflow files write the latter.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use redial_core::Budget;
@@ -65,26 +66,29 @@ impl<'n> Reader<'_, 'n, '_> {
             ("reset_timeout", "recovery"),
             ("success_threshold", "probes"),
         ];
-        let mut settings = BreakerSettings::default();
+        let before = self.found.len();
+        let BreakerSettings { mut failures, mut recovery, mut probes } = BreakerSettings::default();
         for one in self.settings_of(field, "a breaker", &OF_BREAKER, &elsewhere, ADVICE)? {
             match one.key.as_str() {
-                "failures" => settings.failures = self.count(one)?.get(),
+                "failures" => failures = self.count(one).map_or(failures, NonZeroU32::get),
                 "recovery" => {
-                    let recovery = self.duration(one)?;
-                    settings.recovery = self.recovery(one, recovery)?;
+                    let read = self.duration(one).and_then(|read| self.recovery(one, read));
+                    recovery = read.unwrap_or(recovery);
                 }
-                _ => settings.probes = self.probes(one)?,
+                _ => probes = self.probes(one).unwrap_or(probes),
             }
         }
-        Some(settings)
+        let settings = BreakerSettings { failures, recovery, probes };
+        (self.found.len() == before).then_some(settings)
     }
 
     /// The `circuit_breaker` of an `error_policy`, with the defaults of where it comes from: 5 failures, 30 s, 3 successes.
     pub(super) fn circuit_breaker(&mut self, field: &'n Field) -> Option<BreakerSettings> {
         const ADVICE: &str = "use settings such as {failure_threshold: 5, timeout: 30s}";
         const SUCCESSES: u32 = 3;
-        let mut settings = BreakerSettings { probes: SUCCESSES, ..BreakerSettings::default() };
-        let (mut requests, mut told) = (SUCCESSES, None);
+        let BreakerSettings { mut failures, mut recovery, .. } = BreakerSettings::default();
+        let (mut probes, mut requests, mut told) = (SUCCESSES, SUCCESSES, None);
+        let before = self.found.len();
         if let Tree::Bool(_) = field.value.value {
             self.wrong(&field.key, &field.value, ADVICE);
             return None;
@@ -92,31 +96,35 @@ impl<'n> Reader<'_, 'n, '_> {
         let names = &OF_CIRCUIT_BREAKER;
         for one in self.settings_of(field, "circuit_breaker", names, &[], ADVICE)? {
             match one.key.as_str() {
-                "failure_threshold" => settings.failures = self.count(one)?.get(),
+                "failure_threshold" => failures = self.count(one).map_or(failures, NonZeroU32::get),
                 "success_threshold" => {
-                    settings.probes = self.probes(one)?;
+                    probes = self.probes(one).unwrap_or(probes);
                     told = told.or(Some(one));
                 }
                 "timeout" => {
-                    let recovery = self.seconds_or_parts(one)?;
-                    settings.recovery = self.recovery(one, recovery)?;
+                    let read = self.seconds_or_parts(one).and_then(|read| self.recovery(one, read));
+                    recovery = read.unwrap_or(recovery);
                 }
                 _ => {
-                    requests = self.probes(one)?;
+                    requests = self.probes(one).unwrap_or(requests);
                     told = Some(one);
                 }
             }
         }
-        if let Some(told) = told.filter(|_| requests != settings.probes) {
+        // What is wrong with one of them is told already.
+        if self.found.len() > before {
+            return None;
+        }
+        if let Some(told) = told.filter(|_| requests != probes) {
             let message = format!(
                 "`{}`: as many attempts are let through here as have to succeed, and these are {requests} and {}; \
                  write the same number as `half_open_requests` and `success_threshold`",
-                told.key, settings.probes
+                told.key, probes
             );
             self.tell(FlowKind::NotSupported, told.place, message);
             return None;
         }
-        Some(settings)
+        Some(BreakerSettings { failures, recovery, probes })
     }
 
     /// The fields of a map of settings; none of them for `true`.
@@ -130,11 +138,7 @@ impl<'n> Reader<'_, 'n, '_> {
     ) -> Option<Vec<&'n Field>> {
         match &field.value.value {
             Tree::Bool(true) => Some(Vec::new()),
-            Tree::Map(_) => {
-                let before = self.found.len();
-                let fields = self.fields(&field.value, what, names, elsewhere, &[]);
-                (self.found.len() == before).then_some(fields)
-            }
+            Tree::Map(_) => Some(self.fields(&field.value, what, names, elsewhere, &[])),
             _ => {
                 self.wrong(&field.key, &field.value, advice);
                 None

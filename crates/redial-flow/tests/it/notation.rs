@@ -467,6 +467,26 @@ wrong-type `ab`: delimiter: `ab`; use one character such as ";"
 }
 
 #[test]
+fn everything_that_is_wrong_with_a_breaker_is_told_at_once() {
+    check(
+        "
+steps:
+  a: {run: [ls], breaker: {failures: 0, recovery: -1s, probes: 16777216, window: 1}}
+  b: {run: [ls], budget: {capacity: -1, cost: x, refill: 1}}
+",
+        "
+wrong-type `0`: failures: `0`; use a whole number from 1 on
+negative `-1s`: recovery: `-1s` is below zero; use 0 or more
+wrong-type `16777216`: probes: `16777216`; use 16777215 at most
+unknown-option `window`: `window` is not a field of a breaker; there are failures, recovery and probes
+wrong-type `-1`: capacity: `-1`; use a number of tokens, 0 or more and below a billion
+wrong-type `x`: cost: `x`; use a number of tokens, 0 or more and below a billion
+unknown-option `refill`: `refill` is not a field of a budget; there are capacity, deposit, cost and floor_per_second
+",
+    );
+}
+
+#[test]
 fn a_budget_and_a_breaker_have_the_settings_of_shared_files() {
     let text = r#"
 steps:
