@@ -269,6 +269,7 @@ fn finished(store: &std::path::Path) -> Result<(), &'static str> {
         boot_ns: 0,
         pid: 1,
         seed: 7,
+        said: serde_json::Value::Null,
         flow_crc: None,
         argv: Vec::new(),
         cwd: String::new(),

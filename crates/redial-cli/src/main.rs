@@ -79,7 +79,7 @@ fn run_verb() -> Result<u8, Failure> {
         #[cfg(unix)]
         Verb::Run(arguments) => verb::run::run(&ManuallyDrop::new(arguments), Mode::Run, verb),
         #[cfg(unix)]
-        Verb::Until(arguments) => verb::run::run(&arguments.0, Mode::Until, verb),
+        Verb::Until(arguments) => verb::run::run(&arguments.run, Mode::Until, verb),
         #[cfg(unix)]
         Verb::Map(map) => verb::map::run(&map.0, verb),
         Verb::Plan(plan) => verb::plan::run(&plan, verb),

@@ -22,3 +22,5 @@ pub(crate) mod conduct;
 pub(crate) mod flow;
 #[cfg(unix)]
 pub(crate) mod map;
+#[cfg(unix)]
+pub(crate) mod said;

@@ -167,6 +167,9 @@ pub struct StepHistory {
     pub policy: String,
     /// Its tasks. Those of a map are those of its inner steps.
     pub counts: Counts,
+    /// The items of a map, each counted once, whatever the number of its inner steps: the same as `${map.succeeded}` and the like
+    /// count. A map that is a dead letter of its own is one of the dead.
+    pub item_counts: Counts,
     /// Attempts that were started and not cancelled.
     pub attempts: u64,
     /// Attempts that failed.

@@ -7,7 +7,7 @@
 //! | `engine` (on Unix), [`prepared`] | one loop that runs a flow: machine, journal and commands; a definition made ready for it |
 //! | [`outlook`] | what a flow will do: delays, and the worst case in time |
 //! | [`journal`], [`store`] | records that survive a KILL and a power cut; where runs are kept |
-//! | [`history`], [`reason`] | what the journal of a run says happened; why tasks gave up that no policy ended |
+//! | [`history`], [`reason`] | what the journal of a run says happened; why tasks gave up |
 //! | `steps` (feature `steps`), [`program`] | steps that are functions of a Rust program; what the journal of such a run says |
 //! | [`items`], [`expression`] | the items of a map: read, selected, known by keys; conditions in CEL |
 //! | [`Template`], [`Shell`] | values in arguments and in lines of `sh`, where they stay data |

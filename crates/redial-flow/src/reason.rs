@@ -1,9 +1,18 @@
-//! Why a task gave up although no policy ended it: the names that journals have, and a page for each.
+//! Why a task gave up: the names that journals have, and a page for each.
 //!
-//! These are no diagnostics. They are about values that come while a flow runs, and not about its text.
+//! These are no diagnostics. They are about what happens while a flow runs, and not about its text.
 
 /// The pages, by the names of their reasons.
-const PAGES: [(&str, &str); 13] = [
+const PAGES: [(&str, &str); 22] = [
+    ("attempts-spent", include_str!("reason/attempts-spent.md")),
+    ("rejected", include_str!("reason/rejected.md")),
+    ("deadline", include_str!("reason/deadline.md")),
+    ("wait-budget", include_str!("reason/wait-budget.md")),
+    ("retry-after-too-long", include_str!("reason/retry-after-too-long.md")),
+    ("budget", include_str!("reason/budget.md")),
+    ("breaker-open", include_str!("reason/breaker-open.md")),
+    ("failures-max", include_str!("reason/failures-max.md")),
+    ("needs-skipped", include_str!("reason/needs-skipped.md")),
     ("value-missing", include_str!("reason/value-missing.md")),
     ("value-unreadable", include_str!("reason/value-unreadable.md")),
     ("value-has-nul", include_str!("reason/value-has-nul.md")),

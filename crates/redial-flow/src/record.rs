@@ -332,6 +332,10 @@ pub struct Start {
     pub argv: Vec<String>,
     /// Where.
     pub cwd: String,
+    /// What the command line says of how the run is run, of `run.start`: who goes on with it runs it so. It is whoever reads
+    /// the command line who knows what it means.
+    #[serde(default, skip_serializing_if = "Json::is_null")]
+    pub said: Json,
     /// The CRC-32 of `flow.json`, of `run.start`: what is run is what was pinned then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow_crc: Option<u32>,

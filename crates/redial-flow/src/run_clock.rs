@@ -18,6 +18,7 @@ pub(crate) fn start(seed: u64, argv: Vec<String>) -> Start {
         seed,
         argv,
         cwd: cwd.to_string_lossy().into_owned(),
+        said: serde_json::Value::Null,
         flow_crc: None,
     }
 }
@@ -52,25 +53,12 @@ fn boot_ns() -> u64 {
     0
 }
 
-/// `2026-11-15T19:57:01.123456Z`, by the days of the civil calendar.
+/// `2026-11-15T19:57:01.123456Z`; RFC 3339 ends with the year 9999.
 #[cfg(any(unix, feature = "steps", test))]
 fn timestamp(since_epoch: Duration) -> String {
-    const LATEST: u64 = 253_402_300_799;
-    let seconds = since_epoch.as_secs().min(LATEST);
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Of Howard Hinnant's algorithms for dates: years begin in March, so that a leap day comes last.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    let micros = since_epoch.subsec_micros();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+    const LATEST: Duration = Duration::from_secs(253_402_300_799);
+    let time = std::time::SystemTime::UNIX_EPOCH + since_epoch.min(LATEST);
+    humantime::format_rfc3339_micros(time).to_string()
 }
 
 #[test]

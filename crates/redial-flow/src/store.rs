@@ -55,7 +55,7 @@ pub use self::output::OutputReader;
 pub use crate::append::AppendFile;
 use crate::journal::{End, ReadError, Reading, Sync, Writer};
 pub use crate::name::{InvalidName, RunName};
-use crate::record::{Place, Record};
+use crate::record::{Place, Record, Start};
 use crate::system;
 
 const FLOW: &str = "flow.json";
@@ -337,14 +337,18 @@ impl Run {
     /// which nothing was written down yet, or that was begun without one, is taken as it is.
     pub fn flow(&self) -> Result<Vec<u8>, StoreError> {
         let flow = self.whole(FLOW)?;
-        let first = self.read_journal::<Record>().ok().and_then(|mut records| records.next());
-        let start = first.and_then(|entry| entry.ok()?.record.start);
-        match start.and_then(|start| start.flow_crc) {
+        match self.start().and_then(|start| start.flow_crc) {
             Some(crc) if crc != crc32fast::hash(&flow) => {
                 Err(StoreError::OtherFlow { path: self.path.join(FLOW) })
             }
             _ => Ok(flow),
         }
+    }
+
+    /// How it began, as the first record says; none where nothing was written down yet, or that record is damaged.
+    pub fn start(&self) -> Option<Box<Start>> {
+        let first = self.read_journal::<Record>().ok()?.next()?;
+        first.ok()?.record.start
     }
 
     /// The file of its items.

@@ -144,9 +144,9 @@ pub(crate) struct EngineFlags {
     pub(crate) store: StoreFlag,
     #[command(flatten)]
     pub(crate) damage: DamageFlag,
-    /// What a power cut may take of what was written down; a KILL of redial takes nothing
-    #[arg(long, value_name = "WHEN", default_value = "always")]
-    pub(crate) sync: super::SyncWhen,
+    /// What a power cut may take of what was written down; a KILL of redial takes nothing [default: always]
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) sync: Option<super::SyncWhen>,
     #[command(flatten)]
     pub(crate) ending: super::EndingFlags,
     /// Append what happens to this file as well, one JSON object a line; - is standard output
@@ -167,7 +167,10 @@ pub(crate) struct EngineFlags {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 What succeeded does not run again. What was running when redial was killed is lost: it counts as a failed attempt, \
-                  and its policy decides. A delay is waited for what is left of it.")]
+                  and its policy decides. A delay is waited for what is left of it.
+
+It runs as it was begun: with the --jobs, --sync, --signal, --kill-after and --drain of that command line, and of redial map \
+                  also --keep-order and --output-dir. A flag that is given here is taken instead, for this time.")]
 pub(crate) struct FlowResume {
     /// Run [default: the latest]
     #[arg(value_name = "RUN")]

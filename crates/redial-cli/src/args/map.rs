@@ -151,18 +151,11 @@ pub(crate) struct MapFlags {
 }
 
 /// How attempts that are cut are ended.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct EndingFlags {
-    /// Signal that the timeout and the deadline send, by name or number: INT, SIGINT, 2
-    #[arg(
-        short,
-        long,
-        value_name = "SIGNAL",
-        default_value = "TERM",
-        allow_hyphen_values = true,
-        help_heading = "Jobs"
-    )]
-    pub(crate) signal: String,
+    /// Signal that the timeout and the deadline send, by name or number: INT, SIGINT, 2 [default: TERM]
+    #[arg(short, long, value_name = "SIGNAL", allow_hyphen_values = true, help_heading = "Jobs")]
+    pub(crate) signal: Option<String>,
     /// Send KILL to what still runs this long after that signal [default: 5s]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "Jobs")]
     pub(crate) kill_after: Option<String>,
@@ -172,12 +165,6 @@ pub(crate) struct EndingFlags {
     pub(crate) drain: Option<String>,
 }
 
-impl Default for EndingFlags {
-    fn default() -> Self {
-        Self { signal: "TERM".into(), kill_after: None, drain: None }
-    }
-}
-
 /// Where and how a run is written down.
 #[derive(Args, Debug)]
 pub(crate) struct KeepingFlags {
@@ -185,9 +172,9 @@ pub(crate) struct KeepingFlags {
     pub(crate) store: StoreFlag,
     #[command(flatten)]
     pub(crate) damage: DamageFlag,
-    /// What a power cut may take of what was written down; a KILL of redial takes nothing
-    #[arg(long, value_name = "WHEN", default_value = "always", help_heading = "Run")]
-    pub(crate) sync: SyncWhen,
+    /// What a power cut may take of what was written down; a KILL of redial takes nothing [default: always]
+    #[arg(long, value_name = "WHEN", help_heading = "Run")]
+    pub(crate) sync: Option<SyncWhen>,
 }
 
 /// What is told while a run goes on.
@@ -220,7 +207,8 @@ pub(crate) enum ItemFormat {
 }
 
 /// When what was written down is synced to the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum SyncWhen {
     /// Nothing: before anything acts on it
     Always,

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
 
 use super::{PolicyFlags, Progress, RuleFlags};
 
@@ -113,52 +113,10 @@ pub(crate) struct Run {
     pub(crate) command: Vec<OsString>,
 }
 
-/// `redial until`: the flags of `run`, with other defaults.
-#[derive(Debug)]
-pub(crate) struct Until(pub(crate) Run);
-
-impl Args for Until {
-    fn augment_args(command: Command) -> Command {
-        const HOLD: &str = "hold";
-        Run::augment_args(command)
-            .after_help(AFTER_UNTIL)
-            .mut_arg("output", |output| {
-                output
-                    .default_value(HOLD)
-                    .hide_possible_values(true)
-                    .help("stream, or hold: print only the output of the last look, at the end")
-            })
-            .mut_arg("stderr", |stderr| {
-                stderr
-                    .default_value(HOLD)
-                    .hide_possible_values(true)
-                    .help("The same for standard error")
-            })
-            .mut_arg("within", |within| {
-                within.help(
-                    "Deadline for everything: gives up as soon as the next look would start at or \
-                     after it, so up to one delay early, and stops a look in progress",
-                )
-            })
-            .mut_arg("flaky", |flaky| flaky.hide(true))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for Until {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Run::from_arg_matches(matches).map(Self)
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        self.0.update_from_arg_matches(matches)
-    }
-}
-
-const AFTER_UNTIL: &str = "\
+/// `redial until`: the flags of `run`, with other defaults and other words.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "\
 Examples:
   redial until --within 2min -- pg_isready
   redial until -d 500ms -- test -e /run/ready
@@ -167,21 +125,46 @@ Examples:
   redial until --dry-run -- pg_isready
 
 It looks once a second, for as long as it takes: --within sets a deadline, --delay another interval. \
-                                  The other flags are those of redial run. redial plan --preset until \
-                                  shows the policy.
+                  The other flags are those of redial run. redial plan --preset until \
+                  shows the policy.
 
 It does not wait for a look that could not start: with --within 2s it looks at 0s and at 1s, and then \
-                                  gives up, because the next look would start at the deadline.
+                  gives up, because the next look would start at the deadline.
 
 A look that does not succeed is not a failure, and no success is flaky. On a terminal, one line shows \
-                                  what it is waiting for; elsewhere a line is printed at the first \
-                                  look, whenever the wait has doubled (from 10s on), and at the end.
+                  what it is waiting for; elsewhere a line is printed at the first \
+                  look, whenever the wait has doubled (from 10s on), and at the end.
 
 Of the variables of redial help environment only REDIAL_EVENTS applies: the others are about retries.
 
 Exit codes: as for redial run. 0 success; the command's own if no other look could start before the \
-                                  deadline; 124 if the last look met the timeout or the deadline; \
-                                  125 bad usage; 126 not executable; 127 not found.";
+                  deadline; 124 if the last look met the timeout or the deadline; \
+                  125 bad usage; 126 not executable; 127 not found.",
+    mut_args = for_until
+)]
+pub(crate) struct Until {
+    #[command(flatten)]
+    pub(crate) run: Run,
+}
+
+fn for_until(flag: Arg) -> Arg {
+    match flag.get_id().as_str() {
+        "output" => flag
+            .default_value("hold")
+            .hide_possible_values(true)
+            .help("stream, or hold: print only the output of the last look, at the end"),
+        "stderr" => flag
+            .default_value("hold")
+            .hide_possible_values(true)
+            .help("The same for standard error"),
+        "within" => flag.help(
+            "Deadline for everything: gives up as soon as the next look would start at or after \
+             it, so up to one delay early, and stops a look in progress",
+        ),
+        "flaky" => flag.hide(true),
+        _ => flag,
+    }
+}
 
 /// What the command reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -6,12 +6,12 @@ use std::time::SystemTime;
 
 use clap::ArgMatches;
 use redial_policy::{Ending, Fate, Judgement, Stream, Watch};
-use serde::Serialize;
+use serde_json::json;
 
 use crate::args;
 use crate::duration::{human, nanos};
 use crate::events::Mode;
-use crate::output::{Failure, json, print};
+use crate::output::{self, Failure, print};
 use crate::policies::{exactly_one, selected};
 use crate::rules::{max_retry_after, rules};
 use crate::visible::visible;
@@ -40,7 +40,9 @@ pub(crate) fn run(arguments: &args::Classify, matches: Option<&ArgMatches>) -> R
         judgement = Judgement { fate: Fate::Stop, rule, in_full, delay: None, bad_delay: None };
     }
     if arguments.json {
-        return print(&json(&Answer::of(&judgement))).map(|()| 0);
+        let Judgement { fate, in_full, delay, .. } = &judgement;
+        let answer = json!({ "fate": name(*fate), "rule": in_full, "delay_ns": delay.map(nanos) });
+        return print(&output::json(&answer)).map(|()| 0);
     }
     print(&words(&judgement)).map(|()| 0)
 }
@@ -87,24 +89,6 @@ fn cannot_read(stream: Stream, file: &str, error: &io::Error) -> Failure {
     Failure::Message(format!(
         "cannot read {file}: {error}; {flag} takes a file with what was printed, or - for standard input"
     ))
-}
-
-/// The answer for programs.
-#[derive(Serialize)]
-struct Answer<'j> {
-    fate: &'static str,
-    rule: Option<&'j str>,
-    delay_ns: Option<u64>,
-}
-
-impl<'j> Answer<'j> {
-    fn of(judgement: &'j Judgement) -> Self {
-        Self {
-            fate: name(judgement.fate),
-            rule: judgement.in_full.as_deref(),
-            delay_ns: judgement.delay.map(nanos),
-        }
-    }
 }
 
 fn name(fate: Fate) -> &'static str {

@@ -29,6 +29,9 @@ use crate::output::{Failure, count};
 use crate::verb::run::die;
 use crate::visible::visible;
 
+/// An output of a flow, or why it has no value.
+type FlowOutput = (String, Result<redial_flow::Value, String>);
+
 /// What is told of a run, and where what its commands write goes.
 pub(crate) struct Telling {
     pub(crate) words: Words,
@@ -142,9 +145,9 @@ pub(crate) fn conduct(
         };
         (lost.is_closed_pipe(), lost.words(teller.telling.words) + &rest)
     });
-    let outputs = match (&finished, failed) {
-        (Ok(Finished::Over), false) => engine.flow_outputs(),
-        _ => Ok(Vec::new()),
+    let outputs = match &finished {
+        Ok(Finished::Over) => engine.flow_outputs(),
+        _ => Vec::new(),
     };
     signals::release();
     drop(engine);
@@ -168,11 +171,15 @@ pub(crate) fn conduct(
             Err(Failure::Message(words))
         }
         (Ok(Finished::Deadline), None) => Ok(exit_code::DEADLINE),
-        (Ok(Finished::Over), None) if !failed => {
-            let outputs = outputs.map_err(Failure::Message)?;
-            teller.print_outputs(&outputs).map(|()| 0)
+        (Ok(Finished::Over), None) => {
+            let lacking = teller.print_outputs(&outputs)?;
+            if failed {
+                lacking.iter().for_each(|words| teller.line(words));
+                return Ok(exit_code::FAILURE);
+            }
+            lacking.into_iter().next().map_or(Ok(0), |words| Err(Failure::Message(words)))
         }
-        (Ok(Finished::Over | Finished::Stopped), None) => Ok(exit_code::FAILURE),
+        (Ok(Finished::Stopped), None) => Ok(exit_code::FAILURE),
     }
 }
 
@@ -280,23 +287,30 @@ impl Teller {
         }
     }
 
-    /// Prints what the flow has come to.
-    pub(crate) fn print_outputs(
-        &mut self,
-        outputs: &[(String, redial_flow::Value)],
-    ) -> Result<(), Failure> {
+    /// Prints what the flow has come to, as far as there is a value; gives what is to be told of the rest.
+    fn print_outputs(&mut self, outputs: &[FlowOutput]) -> Result<Vec<String>, Failure> {
+        let (mut there, mut lacking) = (Vec::new(), Vec::new());
+        for (name, value) in outputs {
+            match value {
+                Ok(value) => there.push((name, value)),
+                Err(why) => {
+                    lacking.push(format!("no output `{}`: {}", visible(name), visible(why)));
+                }
+            }
+        }
         if self.telling.outputs == Outputs::Json {
             let json = |value: &redial_flow::Value| match value {
                 redial_flow::Value::Json(json) => json.clone(),
                 redial_flow::Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into(),
             };
-            let all = outputs.iter().map(|(name, value)| (name.clone(), json(value)));
+            let all = there.iter().map(|(name, value)| ((*name).clone(), json(value)));
             // Not by serde_json itself: numbers stay as they were written.
             let all = redial_flow::Value::Json(serde_json::Value::Object(all.collect()));
-            return crate::output::print(&format!("{}\n", String::from_utf8_lossy(&all.bytes())));
+            crate::output::print(&format!("{}\n", String::from_utf8_lossy(&all.bytes())))?;
+            return Ok(lacking);
         }
         let mut stdout = std::io::stdout().lock();
-        for (name, value) in outputs {
+        for (name, value) in &there {
             let write = |stdout: &mut dyn Write| {
                 if outputs.len() > 1 {
                     write!(stdout, "{name}: ")?;
@@ -306,7 +320,8 @@ impl Teller {
             };
             write(&mut stdout).map_err(Failure::from)?;
         }
-        stdout.flush().map_err(Failure::from)
+        stdout.flush().map_err(Failure::from)?;
+        Ok(lacking)
     }
 
     /// What a task is called.

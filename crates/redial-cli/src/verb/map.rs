@@ -4,7 +4,6 @@ mod dry_run;
 
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::time::Duration;
 
 use clap::ArgMatches;
 use redial_flow::definition::{
@@ -12,41 +11,28 @@ use redial_flow::definition::{
     RuleSet, Rules, Source as ItemSource, Spelling, Step,
 };
 use redial_flow::engine::{Engine, Options};
-use redial_flow::journal::Sync;
 use redial_flow::prepared::Prepared;
 use redial_flow::store::{RunName, Store, StoreError};
 use redial_flow::{Expression, FieldPath, JsonPath, SortBy, Template, check_arguments};
-use redial_process::signals;
 
-use crate::args::{self, EndingFlags, MapFlags};
+use crate::args::{self, MapFlags};
 use crate::events::Mode;
 use crate::output::Failure;
 use crate::policies::{SelectedPolicy, exactly_one, print_warnings, selected};
-use crate::rules::{duration_or, max_retry_after, rules};
+use crate::rules::{max_retry_after, rules};
 use crate::verb::conduct::{Outputs, Teller, Telling, Words, conduct};
-use crate::verb::run::{GUARD, KILL_AFTER, new_run_id, random_word};
+use crate::verb::run::{new_run_id, random_word};
+use crate::verb::said::Said;
 use crate::visible::visible;
-
-/// How long running jobs go on after a signal to redial.
-const DRAIN: Duration = Duration::from_secs(10);
-
-/// The most jobs at once: each has a guard process and a few descriptors.
-const JOBS_MAX: u32 = 1000;
 
 const MAP: &str = "map";
 const JOB: &str = "job";
 
 pub(crate) fn run(arguments: &MapFlags, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
+    args::foreign::mistaken(arguments).map_err(Failure::Message)?;
     let selected = exactly_one(&arguments.policy, selected(&arguments.policy, matches, false)?)?;
     let definition = definition(arguments, &selected)?;
-    let options = options(
-        jobs(arguments.jobs.as_deref())?,
-        &arguments.ending,
-        match arguments.keeping.sync {
-            args::SyncWhen::Always => Sync::Always,
-            args::SyncWhen::Group => Sync::Group,
-        },
-    )?;
+    let options = Said::from(arguments).options(None)?;
     if arguments.dry_run {
         print_warnings(std::slice::from_ref(&selected));
         return dry_run::run(arguments, &selected, &options, definition);
@@ -62,6 +48,9 @@ pub(crate) fn run(arguments: &MapFlags, matches: Option<&ArgMatches>) -> Result<
         outputs: Outputs::Text,
     };
     let mut teller = Teller::new(telling)?;
+    if let Some(note) = args::foreign::note(arguments, std::env::args_os()) {
+        teller.line(&format!("note: {note}"));
+    }
     teller.findings(&selected.diagnostics);
     let seed = arguments.seed.unwrap_or_else(random_word);
     let engine = engine(arguments, definition, seed, options, &mut teller)?;
@@ -129,45 +118,6 @@ pub(crate) fn is_of_map(definition: &Definition) -> bool {
 /// An error of the store: who comes second has an exit code of its own.
 fn held(error: StoreError) -> Failure {
     crate::verb::conduct::store_failure(&error)
-}
-
-/// How attempts are run, for `map` and `flow`.
-pub(crate) fn options(
-    slots: NonZeroU32,
-    ending: &EndingFlags,
-    sync: Sync,
-) -> Result<Options, Failure> {
-    let timeout_signal = signals::terminating(&ending.signal)
-        .map_err(|error| Failure::Message(format!("--signal: {error}")))?;
-    Ok(Options {
-        slots,
-        sync,
-        drain: duration_or("--drain", ending.drain.as_deref(), DRAIN)?,
-        kill_after: duration_or("--kill-after", ending.kill_after.as_deref(), KILL_AFTER)?,
-        timeout_signal,
-        guard: GUARD,
-        argv: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-    })
-}
-
-/// How many jobs run at once.
-pub(crate) fn jobs(text: Option<&str>) -> Result<NonZeroU32, Failure> {
-    let Some(text) = text else {
-        let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
-        let jobs = u32::try_from(processors).unwrap_or(JOBS_MAX).clamp(1, JOBS_MAX);
-        return Ok(NonZeroU32::new(jobs).unwrap_or(NonZeroU32::MIN));
-    };
-    let jobs = text.parse().ok().and_then(NonZeroU32::new);
-    jobs.filter(|jobs| jobs.get() <= JOBS_MAX).ok_or_else(|| {
-        let hint = match text {
-            "none" | "full" | "equal" => "; for jitter, use --jitter",
-            _ => "",
-        };
-        Failure::Message(format!(
-            "--jobs: `{}` is not a number from 1 to {JOBS_MAX}{hint}",
-            visible(text)
-        ))
-    })
 }
 
 fn definition(arguments: &MapFlags, selected: &SelectedPolicy) -> Result<Definition, Failure> {

@@ -8,11 +8,12 @@ use redial_process::shared::{
     SharedBreaker, SharedBudget, State, Status,
 };
 use serde::Serialize;
+use serde_json::json;
 
 use crate::args::{self, NewShared, Shared, SharedVerb};
 use crate::duration::human;
 use crate::exit_code;
-use crate::output::{Failure, count, json, print, print_error, print_note};
+use crate::output::{self, Failure, count, print, print_error, print_note};
 use crate::rules::duration;
 use crate::view;
 use crate::visible::visible;
@@ -22,7 +23,7 @@ pub(crate) fn run(shared: &Shared) -> Result<u8, Failure> {
         SharedVerb::Show(arguments) => {
             let (shown, code) = each(&arguments.files, Shown::new);
             if arguments.json {
-                print(&json(&Json { shared: shown }))?;
+                print(&output::json(&json!({ "shared": shown })))?;
             } else {
                 print(&shown.iter().map(Shown::text).collect::<String>())?;
             }
@@ -77,11 +78,6 @@ fn each<T>(files: &[PathBuf], step: impl Fn(&Path) -> Result<T, String>) -> (Vec
         }
     }
     (done, code)
-}
-
-#[derive(Serialize)]
-struct Json {
-    shared: Vec<Shown>,
 }
 
 /// One file, as it is now.

@@ -68,6 +68,8 @@ const DEFAULT_LAYOUT: Layout = Layout { gap: 2, stacked: false, remarks: true };
 
 /// With less room than this a name gets a line of its own.
 const NAME_LEAST: usize = 24;
+/// How much is seen of the words at the end of a line before its name gives way.
+const LAST_LEAST: usize = 24;
 const NAME: Style = AnsiColor::Cyan.on_default();
 
 impl Table {
@@ -267,10 +269,14 @@ impl Table {
     }
 }
 
-/// Clips the name rather than a number, as long as enough of it stays to be recognised.
+/// Clips the name rather than a number, as long as enough of it stays to be recognised. Words or a clause at the end of the line, which
+/// may be of any length, give way before the name does: one is clipped, the other wrapped.
 fn make_room(columns: &mut Columns, name: usize, width: usize) -> bool {
+    let last = columns.widths.len() - 1;
+    let gives_way = name != last && matches!(columns.kinds[last], Kind::Words | Kind::Clause);
+    let given = if gives_way { columns.widths[last].saturating_sub(LAST_LEAST) } else { 0 };
     let own = columns.widths[name];
-    let room = width.saturating_sub(columns.width() - own);
+    let room = width.saturating_sub(columns.width() - own - given);
     columns.widths[name] = own.min(room);
     own <= room || room >= NAME_LEAST
 }
@@ -478,6 +484,10 @@ mod tests {
             "command                         runs\nmake test --with-a-long-name …    12\n",
         );
         check(&table, 20, "runs\nmake test --with-a-…\n  12\n");
+        let columns = vec![("key".into(), Kind::Name), ("because".into(), Kind::Words)];
+        let long = strings(&["a-17", "the server said no, and then it said why, at great length"]);
+        let table = Table::of("", columns, vec![long.into()]);
+        check(&table, 40, "key   because\na-17  the server said no, and then it s…\n");
         let row = vec![strings(&["best", "1x", "attempts: 5, delay: 1s, jitter: full"])];
         let table = Table::new("", strings(&["", "calls", "policy"]), row);
         check(

@@ -16,8 +16,12 @@ mod dead;
 mod journal;
 #[cfg(target_os = "linux")]
 mod order;
+#[cfg(target_os = "linux")]
+mod outputs;
 #[cfg(unix)]
 mod plan;
+#[cfg(target_os = "linux")]
+mod remembered;
 mod report;
 #[cfg(target_os = "linux")]
 mod seed_001;
@@ -229,6 +233,7 @@ fn run_start(seconds: f64, event: Event) -> Record {
         seed: 42,
         argv: vec!["redial".into(), "flow".into(), "run".into(), "thumbnails.yaml".into()],
         cwd: "/w".into(),
+        said: serde_json::Value::Null,
         flow_crc: None,
     };
     Record { start: Some(Box::new(start)), ..record(seconds, event, "", None) }

@@ -50,6 +50,49 @@ fn a_flag_of_another_program_leads_to_ours() {
     assert_eq!(tips(&["--color", "never", "plan", "--tries", "5"]), ["--attempts"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn who_comes_from_xargs_or_parallel_is_told_what_their_flags_are_at_map() {
+    for (theirs, ours) in [
+        (&["-P", "8"][..], "-j 8"),
+        (&["-P8"], "-j 8"),
+        (&["--max-procs=8"], "-j 8"),
+        (&["-I", "{}"], "{} is always the item"),
+        (&["-I%"], "{} is always the item"),
+        (&["-N1"], "a command of its own"),
+        (&["-L", "1"], "a command of its own"),
+        (&["-r"], "without items nothing is run"),
+        (&["--bar"], "--progress"),
+        (&["--joblog", "log"], "--run NAME"),
+        (&["--resume-failed"], "--run NAME"),
+        (&["-k"], "--keep-order"),
+        (&["--results", "d"], "--output-dir"),
+        (&["--halt", "now,fail=1"], "--failures-max"),
+        (&["-a", "f"], "--items FILE"),
+    ] {
+        let tips = tips(&[&["map"], theirs, &["--", "echo"]].concat());
+        assert!(tips.len() == 1 && tips[0].contains(ours), "{theirs:?}: {tips:?}");
+    }
+    for (theirs, ours) in [
+        (&["-t", "echo", "{}"][..], "--dry-run"),
+        (&["-d", ",", "--", "echo"], "-0"),
+        (&["echo", "{}", ":::", "a", "b"], "printf '%s\\n' a b c | redial map"),
+    ] {
+        let refused = redial(Path::new("."), &[&["map"], theirs].concat());
+        assert_eq!(refused.status.code(), Some(125), "{theirs:?}");
+        assert!(stderr(&refused).contains(ours), "{theirs:?}: {}", stderr(&refused));
+    }
+    let noted = redial(Path::new("."), &["map", "-n1", "--", "echo"]);
+    assert!(
+        stderr(&noted).contains("note: -n1 is one attempt for each item"),
+        "{}",
+        stderr(&noted)
+    );
+    // Where it is a word of the command it is the command's.
+    let plain = redial(Path::new("."), &["map", "-n", "1", "--", "sort", "-n1"]);
+    assert!(!stderr(&plain).contains("note:"), "{}", stderr(&plain));
+}
+
 #[test]
 fn a_flag_that_the_verb_does_not_have_is_not_named() {
     let tips = tips(&["check", "--tries", "5"]);

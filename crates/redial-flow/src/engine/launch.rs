@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use redial_process::{Command, Control, Stdio};
 
-use super::{Engine, ReadyAction, Written, identity};
+use super::{Engine, Written, identity};
 use crate::argument_space::{ArgumentSpace, ValueError};
 use crate::definition::{Definition, Secret};
 use crate::machine::TaskId;
+use crate::prepared::ReadyAction;
 
 #[derive(Debug)]
 pub(super) enum Launch {

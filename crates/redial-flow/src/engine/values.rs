@@ -149,6 +149,24 @@ impl Values<'_> {
         }
     }
 
+    /// Why there is nothing that a template could stand for: it names the output of a step that failed or was not run. What
+    /// an earlier generation of the step gave is not it.
+    pub(super) fn lacking(&self, template: &Template) -> Option<String> {
+        template.references().find_map(|reference| {
+            let names: Vec<&str> = reference.path().iter().map_while(field).collect();
+            let (step, used) = self.step(reference.root(), names.first().copied())?;
+            let task = self.speaker(self.seen(step));
+            let name = &self.prepared.flow.steps[step as usize].name;
+            match self.machine.end(task.step).filter(|_| names.get(used) == Some(&"output"))? {
+                End::Dead => Some(format!("step `{name}` has failed")),
+                End::Blocked => {
+                    Some(format!("step `{name}` was not run, because what it needs has failed"))
+                }
+                _ => None,
+            }
+        })
+    }
+
     /// The task whose output is that of this one: the one that took its place, if it has failed.
     fn speaker(&self, task: TaskId) -> TaskId {
         let substitute = self.prepared.step(task.step).substitute;

@@ -601,6 +601,10 @@ impl Reader {
             spent.add(step.spent);
             attempts += step.attempts;
         }
+        for (at, step) in steps.iter_mut().enumerate().filter(|(_, step)| step.is_map) {
+            step.item_counts = self.items(at as u32);
+            step.item_counts.add(step.counts);
+        }
         for (at, map) in
             self.steps.iter().enumerate().filter_map(|(at, step)| Some((at, step.map?)))
         {
@@ -659,6 +663,18 @@ impl Reader {
         }
     }
 
+    /// The items of a map, by what has become of all their steps.
+    fn items(&self, map: u32) -> Counts {
+        let inner: Vec<&Step> = self.steps.iter().filter(|step| step.map == Some(map)).collect();
+        let known = inner.iter().map(|step| step.states.len()).max().unwrap_or(0);
+        let mut counts = Counts::default();
+        for item in 0..known {
+            let states = inner.iter().filter_map(|step| step.states.get(item).copied());
+            counts.change(TaskState::New, states.fold(TaskState::New, of_item));
+        }
+        counts
+    }
+
     /// Adds what tasks that still wait have waited so far.
     fn wait_until_now(&mut self) {
         let waiting = self.tasks.values().filter(|task| task.state == TaskState::Waiting);
@@ -667,6 +683,25 @@ impl Reader {
             let spent = self.waited(id, self.time_ns);
             self.spend(id, spent);
         }
+    }
+}
+
+/// What has become of an item, by one of its steps more. What it failed at and passed over, or skipped, does not keep it from its end.
+fn of_item(item: TaskState, step: TaskState) -> TaskState {
+    let rank = |state: &TaskState| match state {
+        TaskState::New => 0,
+        TaskState::Succeeded | TaskState::Continued | TaskState::Skipped => 1,
+        TaskState::Flaky => 2,
+        TaskState::Recovered => 3,
+        TaskState::Waiting => 4,
+        TaskState::Running => 5,
+        TaskState::Dropped => 6,
+        TaskState::Dead => 7,
+    };
+    let further = if rank(&step) > rank(&item) { step } else { item };
+    match further {
+        TaskState::Continued | TaskState::Skipped => TaskState::Succeeded,
+        state => state,
     }
 }
 

@@ -115,6 +115,7 @@ fn run_start() -> Record {
         seed: 1,
         argv: vec!["redial".into()],
         cwd: "/w".into(),
+        said: serde_json::Value::Null,
         flow_crc: None,
     };
     Record { start: Some(Box::new(start)), ..record(0.0, Event::RunStart, "", None) }

@@ -40,6 +40,16 @@ fn every_file_belongs_to_a_reason() {
 }
 
 #[test]
+fn whatever_may_stand_in_a_dead_letter_has_a_page() {
+    for stop in redial_core::Stop::ALL {
+        assert!(reason::page(stop.name()).is_some(), "{}", stop.name());
+    }
+    for name in [redial_flow::machine::FAILURES_MAX, redial_flow::machine::NEEDS_SKIPPED] {
+        assert!(reason::page(name).is_some(), "{name}");
+    }
+}
+
+#[test]
 fn the_reasons_of_values_and_of_what_must_not_run_twice_are_among_them() {
     for name in ["value-missing", "value-has-nul", "value-too-large"] {
         assert!(reason::page(name).is_some(), "{name}");

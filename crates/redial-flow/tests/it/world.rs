@@ -164,6 +164,7 @@ impl<'w> World<'w> {
             seed: SEED,
             argv: Vec::new(),
             cwd: String::new(),
+            said: serde_json::Value::Null,
             flow_crc: None,
         };
         let resumed =

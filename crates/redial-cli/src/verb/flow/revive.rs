@@ -3,18 +3,18 @@
 use redial_flow::definition::Definition;
 use redial_flow::engine::Engine;
 use redial_flow::flow::Place;
-use redial_flow::journal::Sync;
 use redial_flow::machine::{End, TaskId};
 use redial_flow::program;
 use redial_flow::store::{Held, Store};
 
 use super::dead::{chosen_tasks, run_and_keys};
 use super::history;
-use super::run::{engine_options, finish, teller};
+use super::run::{finish, teller};
 use crate::args::{DeadDrop, DeadRetry};
 use crate::output::{Failure, count, print_note};
 use crate::verb::conduct::{engine_failure as failure, store_failure};
-use crate::verb::map::{options, rate};
+use crate::verb::map::rate;
+use crate::verb::said::Said;
 use crate::visible::visible;
 
 pub(crate) fn retry(arguments: &DeadRetry) -> Result<u8, Failure> {
@@ -46,9 +46,9 @@ pub(crate) fn retry(arguments: &DeadRetry) -> Result<u8, Failure> {
     };
     let pinned: Option<Definition> =
         held.flow().ok().and_then(|pinned| serde_json::from_slice(&pinned).ok());
-    let slots = pinned.as_ref().and_then(|pinned| pinned.slots);
-    let options = engine_options(&arguments.engine, slots)?;
-    let mut teller = teller(&arguments.engine, pinned.as_ref())?;
+    let said = Said::from(&arguments.engine).or(Said::remembered(&held));
+    let options = said.options(pinned.as_ref().and_then(|pinned| pinned.slots))?;
+    let mut teller = teller(&arguments.engine, &said, pinned.as_ref())?;
     let mut engine =
         Engine::resume_with(held, arguments.engine.damage.is_accepted, options, &change)
             .map_err(failure)?;
@@ -86,7 +86,7 @@ pub(crate) fn drop(arguments: &DeadDrop) -> Result<u8, Failure> {
         print_note(&format!("redial: {} dropped\n", count(tasks.len(), "dead letter")));
         return Ok(0);
     }
-    let options = options(std::num::NonZeroU32::MIN, &Default::default(), Sync::Always)?;
+    let options = Said::default().options(None)?;
     let is_accepted = arguments.damage.is_accepted;
     let mut engine = Engine::resume(held, is_accepted, options).map_err(failure)?;
     let ids = ids(&engine, &tasks);

@@ -1,24 +1,23 @@
 //! `redial flow run`, `resume` and `cancel`.
 
-use std::num::NonZeroU32;
 use std::time::{Duration, Instant, SystemTime};
 
 use redial_flow::definition::Definition;
 use redial_flow::engine::Engine;
-use redial_flow::journal::Sync;
 use redial_flow::prepared::Prepared;
 use redial_flow::program;
 use redial_flow::store::{Held, Run, RunName, Store, StoreError};
 
 use super::{open, parsed};
-use crate::args::{EngineFlags, FlowCancel, FlowResume, FlowRun, SyncWhen};
+use crate::args::{EngineFlags, FlowCancel, FlowResume, FlowRun};
 use crate::flows;
 use crate::output::{Failure, print_note, write_file};
 use crate::verb::conduct::{
     Outputs, Teller, Telling, Words, conduct, engine_failure as failure, store_failure, survivors,
 };
-use crate::verb::map::{is_of_map, jobs, options};
+use crate::verb::map::is_of_map;
 use crate::verb::run::random_word;
+use crate::verb::said::Said;
 use crate::view::flow::page;
 
 pub(crate) fn run(arguments: &FlowRun) -> Result<u8, Failure> {
@@ -32,10 +31,10 @@ pub(crate) fn run(arguments: &FlowRun) -> Result<u8, Failure> {
             RunName::generated(SystemTime::now(), chance)
         }
     };
-    let slots = definition.slots;
     let pinned = serde_json::to_vec(&definition).map_err(|error| error.to_string())?;
-    let options = engine_options(&arguments.engine, slots)?;
-    let mut teller = teller(&arguments.engine, Some(&definition))?;
+    let said = Said::from(arguments);
+    let options = said.options(definition.slots)?;
+    let mut teller = teller(&arguments.engine, &said, Some(&definition))?;
     let seed = arguments.seed.unwrap_or_else(random_word);
     let engine = match store.create(&name, &pinned) {
         Ok(run) => {
@@ -65,9 +64,9 @@ pub(crate) fn resume(arguments: &FlowResume) -> Result<u8, Failure> {
     let held = run.hold().map_err(|error| store_failure(&error))?;
     let pinned: Option<Definition> =
         held.flow().ok().and_then(|pinned| serde_json::from_slice(&pinned).ok());
-    let slots = pinned.as_ref().and_then(|pinned| pinned.slots);
-    let options = engine_options(&arguments.engine, slots)?;
-    let mut teller = teller(&arguments.engine, pinned.as_ref())?;
+    let said = Said::from(&arguments.engine).or(Said::remembered(&held));
+    let options = said.options(pinned.as_ref().and_then(|pinned| pinned.slots))?;
+    let mut teller = teller(&arguments.engine, &said, pinned.as_ref())?;
     let is_accepted = arguments.engine.damage.is_accepted;
     let engine = resumed(held, random_word(), is_accepted, options, &mut teller)?;
     finish(engine, teller, &arguments.engine, &store, &name)
@@ -95,7 +94,7 @@ pub(crate) fn cancel(arguments: &FlowCancel) -> Result<u8, Failure> {
         })?;
         print_note(&format!("redial: asked process {pid} to end the run; its jobs end first\n"));
     }
-    let options = options(NonZeroU32::MIN, &Default::default(), Sync::Always)?;
+    let options = Said::default().options(None)?;
     // As long as another process needs: its jobs have their own time to end.
     let waited = Instant::now();
     let held = loop {
@@ -140,24 +139,10 @@ fn cancel_of_program(run: &Run) -> Result<u8, Failure> {
 /// How long another process may take to end a run.
 const CANCEL_MAX: Duration = Duration::from_secs(60);
 
-pub(crate) fn engine_options(
-    flags: &EngineFlags,
-    slots: Option<NonZeroU32>,
-) -> Result<redial_flow::engine::Options, Failure> {
-    let sync = match flags.sync {
-        SyncWhen::Always => Sync::Always,
-        SyncWhen::Group => Sync::Group,
-    };
-    let slots = match (&flags.jobs, slots) {
-        (None, Some(slots)) => slots,
-        (text, _) => jobs(text.as_deref())?,
-    };
-    options(slots, &flags.ending, sync)
-}
-
 /// Tells of a run. One that `redial map` has begun prints what its items print, as `map` does.
 pub(crate) fn teller(
     flags: &EngineFlags,
+    said: &Said,
     definition: Option<&Definition>,
 ) -> Result<Teller, Failure> {
     let is_of_map = definition.is_some_and(is_of_map);
@@ -167,8 +152,8 @@ pub(crate) fn teller(
         progress: flags.telling.progress,
         // With --json standard output has one document.
         prints_output: is_of_map && !flags.json,
-        keeps_order: false,
-        output_dir: None,
+        keeps_order: said.keep_order,
+        output_dir: said.output_dir.clone(),
         events: flags.events.clone(),
         outputs: if flags.json { Outputs::Json } else { Outputs::Text },
     })

@@ -143,6 +143,9 @@ struct StepEntry<'h> {
     items: Option<u32>,
     policy: &'h str,
     tasks: CountEntry,
+    /// Of a map.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    item_counts: Option<CountEntry>,
     attempts: u64,
     failures: u64,
     spent: SpentEntry,
@@ -163,6 +166,7 @@ impl<'h> StepEntry<'h> {
             items: step.items,
             policy: &step.policy,
             tasks: CountEntry::new(&step.counts),
+            item_counts: step.is_map.then(|| CountEntry::new(&step.item_counts)),
             attempts: step.attempts,
             failures: step.failures,
             spent: SpentEntry::new(&step.spent, None),

@@ -38,7 +38,7 @@ pub(super) fn runs(histories: &[History], now: Duration) -> Table {
     Table::of("", columns, histories.iter().map(row).collect())
 }
 
-/// Steps in the order of the flow. Those inside a map are indented below it.
+/// Steps in the order of the flow. Those inside a map are indented below it; of the map itself, items are counted.
 pub(super) fn steps(history: &History) -> Table {
     let columns = vec![
         name("step"),
@@ -51,7 +51,7 @@ pub(super) fn steps(history: &History) -> Table {
         number("attempts"),
     ];
     let row = |step: &StepHistory| {
-        let counts = &step.counts;
+        let counts = if step.is_map { &step.item_counts } else { &step.counts };
         let others = counts.recovered + counts.continued + counts.skipped + counts.dropped;
         let numbers = [
             counts.succeeded,

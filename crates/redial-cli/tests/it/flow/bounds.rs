@@ -50,7 +50,7 @@ fn a_map_that_is_stopped_goes_on_when_dead_items_are_retried() {
     let place = stopped();
     std::fs::write(place.path().join("mended"), "").unwrap();
     let output = place.redial(&["dead", "retry", "t", "1"]);
-    assert_eq!(stdout(&output), "", "{}", stderr(&output));
+    assert_eq!(stdout(&output), "11 of 13\n", "{}", stderr(&output));
     assert_eq!(output.status.code(), Some(1), "two are dead still: {}", stderr(&output));
     let output = place.redial(&["dead", "retry", "t"]);
     assert_eq!(stdout(&output), "13 of 13\n", "{}", stderr(&output));

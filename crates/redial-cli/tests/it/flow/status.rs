@@ -37,11 +37,18 @@ fn one_run_is_told_with_its_steps() {
         ),
         "{text}"
     );
-    assert!(text.contains("pictures, 10 items"), "{text}");
+    let map = text.lines().find(|line| line.starts_with("pictures, 10 items")).expect(&text);
+    let numbers: Vec<&str> = map.split_whitespace().skip(3).collect();
+    // Ten items, though the map has two steps for each.
+    assert_eq!(numbers, ["9", "1", "1", "0", "0", "0", "22"], "{text}");
     let steps = place.json(&["status", "nightly", "--json"]);
     let steps = &steps["runs"][0]["steps"];
     assert_eq!((&steps[2]["step"], &steps[2]["inside"]), (&"fetch".into(), &"pictures".into()));
     assert_eq!((&steps[1]["map"], &steps[1]["tasks"]["succeeded"]), (&true.into(), &18.into()));
+    assert_eq!(
+        (&steps[1]["item_counts"]["succeeded"], &steps[1]["item_counts"]["dead"]),
+        (&9.into(), &1.into())
+    );
     assert_eq!(steps[0]["spent"]["delays_ns"], 1_000_000_000);
 }
 
