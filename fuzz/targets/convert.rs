@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
     for entry in document.policies() {
         let to = |target, format| {
             let converted = within_memory(text.len(), || convert(entry, target, format));
-            assert_eq!(converted.is_some(), entry.policy.is_some());
+            assert_eq!(converted.is_some(), entry.nearest().is_some());
             converted
         };
         to(Target::Rust, Format::Text);

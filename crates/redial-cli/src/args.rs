@@ -27,7 +27,7 @@ use clap::{Arg, Args, Command, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::check::{Check, CheckFormat};
 pub(crate) use self::classify::Classify;
-pub(crate) use self::convert::{Convert, To};
+pub(crate) use self::convert::Convert;
 pub(crate) use self::explain::Explain;
 #[cfg(unix)]
 pub(crate) use self::flow::{DeadDrop, DeadRetry, EngineFlags, FlowCancel, FlowResume, FlowRun};

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
+use serde_json::Value as Json;
 
 use crate::visible::visible;
 
@@ -54,6 +55,14 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 pub(crate) fn json(document: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(document);
     text.expect("numbers and text under names that are text are always JSON") + "\n"
+}
+
+/// A JSON object without those of these fields that are null.
+pub(crate) fn optional(mut object: Json, names: &[&str]) -> Json {
+    if let Json::Object(fields) = &mut object {
+        fields.retain(|name, value| !(value.is_null() && names.contains(&name.as_str())));
+    }
+    object
 }
 
 /// Writes to standard error. If that fails there is nobody left to tell.

@@ -8,7 +8,8 @@ use std::time::Duration;
 use clap::ArgMatches;
 use redial_core::clause::Kind as Clause;
 use redial_core::{Backoff, Policy};
-use redial_policy::{Diagnostic, Document, Entry, Kind, Notation, overlay, read};
+use redial_policy::notation::Source as Text;
+use redial_policy::{Diagnostic, Document, Entry, Kind, Notation, System, Timing, overlay, read};
 
 use crate::args::PolicyFlags;
 use crate::environment;
@@ -30,6 +31,7 @@ pub(crate) struct SelectedPolicy {
     /// Its name, where it has one.
     pub(crate) name: Option<String>,
     pub(crate) entry: Entry,
+    /// The policy, or the one of our own that comes nearest to a law.
     pub(crate) policy: Policy,
     /// Warnings only: a policy with an error is refused.
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -42,6 +44,11 @@ pub(crate) struct SelectedPolicy {
 }
 
 impl SelectedPolicy {
+    /// What it does.
+    pub(crate) fn timing(&self) -> Timing {
+        Timing::of(&self.entry).unwrap_or_else(|| self.policy.into())
+    }
+
     /// Drops the warnings about long waits: waiting is what a poll is for.
     fn allow_long_waits(&mut self) {
         self.diagnostics.retain(|found| {
@@ -66,7 +73,19 @@ pub(crate) fn selected(
     matches: Option<&ArgMatches>,
     whole_files: bool,
 ) -> Result<Vec<SelectedPolicy>, Failure> {
-    selected_with_files(flags, &[], matches, whole_files)
+    let selected = selected_with_files(flags, &[], matches, whole_files)?;
+    selected.iter().try_for_each(policy_of_ours)?;
+    Ok(selected)
+}
+
+/// Refuses a law that no clause says: what runs or is simulated is a policy of ours.
+fn policy_of_ours(selected: &SelectedPolicy) -> Result<(), Failure> {
+    let Some(law) = &selected.entry.law else { return Ok(()) };
+    Err(Failure::Message(format!(
+        "{law}: no clause says this law, and it can only be planned, compared and converted; the nearest policy is \
+         --with '{}' (redial convert --to clause names what it loses)",
+        law.nearest(),
+    )))
 }
 
 /// The same for a verb that takes files as arguments, too.
@@ -76,6 +95,12 @@ pub(crate) fn selected_with_files(
     matches: Option<&ArgMatches>,
     whole_files: bool,
 ) -> Result<Vec<SelectedPolicy>, Failure> {
+    let system = flags.dialect.and_then(|dialect| Notation::from(dialect).system());
+    if let Some(system) = system.filter(|system| system.is_command())
+        && !files.iter().all(|file| std::path::Path::new(file).exists())
+    {
+        return of_command(system, files, flags);
+    }
     named(flags, files, matches, whole_files)?.map_or_else(|| unnamed(flags, whole_files), Ok)
 }
 
@@ -256,9 +281,33 @@ fn of_file(
     whole_files: bool,
 ) -> Result<Vec<SelectedPolicy>, Failure> {
     let (file, name) = split(argument);
+    let source = Source::open(file, flags.dialect.map(Into::into)).map_err(Failure::Message)?;
+    of_source(source, name, flags, whole_files)
+}
+
+/// The policy in the flags of another program: what stands after `--dialect curl --`.
+fn of_command(
+    system: &System,
+    words: &[String],
+    flags: &PolicyFlags,
+) -> Result<Vec<SelectedPolicy>, Failure> {
+    let named = words.first().is_some_and(|word| word == system.name());
+    let program = if named { String::new() } else { format!("{} ", system.name()) };
+    let source = Source::clause(system.name(), &(program + &words.join(" ")));
+    of_source(source, None, flags, false)
+}
+
+/// The policies of a text: the named one, or the default, or all of them.
+fn of_source(
+    source: Source,
+    name: Option<&str>,
+    flags: &PolicyFlags,
+    whole_files: bool,
+) -> Result<Vec<SelectedPolicy>, Failure> {
     let dialect = flags.dialect.map(Into::into);
-    let source = Source::open(file, dialect).map_err(Failure::Message)?;
-    let document = read(&source.text, source.format, dialect);
+    let file = source.name.as_str();
+    let text = Text::new(&source.text, source.format).client(flags.client.as_deref());
+    let document = text.document(text.parse().as_deref(), dialect);
     let refused = || {
         let drawing = Drawing::of(&source);
         // The hint would have to repeat --dialect.
@@ -279,7 +328,7 @@ fn of_file(
     // Errors outside of policies refuse the whole file; errors in other policies do not.
     let of_the_file = document.outside_of_policies();
     if of_the_file.iter().any(|found| !found.is_warning())
-        || entries.iter().any(|entry| entry.policy.is_none())
+        || entries.iter().any(|entry| entry.nearest().is_none())
     {
         return Err(refused());
     }
@@ -390,11 +439,18 @@ fn overlaid(
 ) -> Result<SelectedPolicy, Failure> {
     let over = flags.overrides();
     if over.is_empty() {
-        let Some(policy) = entry.policy else { return Err(Failure::Reported(exit_code::ERROR)) };
+        let Some(policy) = entry.nearest() else { return Err(Failure::Reported(exit_code::ERROR)) };
         let found = of_the_file.iter().copied().chain(&entry.warnings);
         let (diagnostics, source) = (found.cloned().collect(), source.clone());
         let (from, is_default) = (None, false);
         return Ok(SelectedPolicy { name, entry, policy, diagnostics, source, from, is_default });
+    }
+    if let Some(law) = &entry.law {
+        let flag =
+            over.first().map_or_else(String::new, |(option, _)| PolicyFlags::flag_of(option));
+        return Err(Failure::Message(format!(
+            "--{flag}: no clause says the law of {law}, and so no flag can change a part of it"
+        )));
     }
     let clause = overlay(&entry.clause, over.iter().copied()).map_err(|option| {
         let value = over.iter().find(|(name, _)| *name == option).map_or("", |(_, value)| value);

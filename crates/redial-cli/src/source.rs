@@ -36,7 +36,11 @@ impl Source {
             format!("cannot read {name}: byte {at}, on line {line}, is not UTF-8; save it as UTF-8")
         })?;
         let format = match (Format::of(name, &text), notation) {
-            (Format::Text, Some(notation)) if notation != Notation::Clause => Format::Yaml,
+            (Format::Text, Some(notation))
+                if notation != Notation::Clause && notation.system().is_none() =>
+            {
+                Format::Yaml
+            }
             (format, _) => format,
         };
         Ok(Self { name: name.to_owned(), text, format })

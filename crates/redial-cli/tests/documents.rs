@@ -37,7 +37,13 @@ fn the_documents_show_what_the_program_prints() {
     let _pages = PAGES.lock();
     // The commands are those of somebody who stands at the root of the repository.
     std::env::set_current_dir(root()).unwrap();
-    let pages = ["docs/COMMANDS.md", "docs/SIMULATING.md", "docs/CONTENTION.md", "README.md"];
+    let pages = [
+        "docs/COMMANDS.md",
+        "docs/FOREIGN.md",
+        "docs/SIMULATING.md",
+        "docs/CONTENTION.md",
+        "README.md",
+    ];
     let copies = tempfile::tempdir().unwrap();
     let copy = |page: &str| copies.path().join(page.replace('/', "-"));
     let cases = trycmd::TestCases::new();

@@ -12,8 +12,12 @@ mod write;
 
 use crate::Format;
 use crate::document::{Entry, Notation, read};
-use parts::Parts;
-use write::Tree;
+use redial_core::{Forecast, Pretty};
+
+use crate::foreign::System;
+use crate::plan::Timing;
+pub(crate) use parts::{Link, Parts, Source};
+pub(crate) use write::Tree;
 
 /// What a policy is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,6 +32,16 @@ pub enum Target {
     File,
     /// A constant in Rust.
     Rust,
+    /// The notation of another system, where it has a place for a policy.
+    Foreign(&'static System),
+}
+
+/// A policy as another system writes it.
+pub(crate) enum Foreign {
+    /// A tree, in the format that is usual for it.
+    Tree(Tree, Format),
+    /// A text of its own.
+    Text(String),
 }
 
 /// Something that the other notation cannot express.
@@ -89,7 +103,24 @@ pub fn convert(entry: &Entry, target: Target, format: Format) -> Option<Converte
             (write::text(&tree, format), Some((format, Notation::File)))
         }
         Target::Rust => (rust::text(&parts, entry, &mut losses), None),
+        Target::Foreign(system) => {
+            let (text, format) = match system.write(&parts, entry)? {
+                Foreign::Tree(tree, usual) => {
+                    let format = if format == Format::Text { usual } else { format };
+                    (write::text(&tree, format), format)
+                }
+                Foreign::Text(text) => (text, Format::Text),
+            };
+            (text, Some((format, Notation::Foreign(system))))
+        }
     };
+    if let (Some(law), false) = (&entry.law, matches!(target, Target::Foreign(_))) {
+        losses.timing(
+            &Timing::Law(law.clone()),
+            &law.nearest().into(),
+            entry.law.as_ref().map(|law| law.title()),
+        );
+    }
     if let Some((format, notation)) = again {
         losses.compare(entry, &text, format, notation);
     }
@@ -136,7 +167,70 @@ impl Losses<'_> {
 
     fn compare(&mut self, entry: &Entry, text: &str, format: Format, notation: Notation) {
         let document = read(text, format, Some(notation));
-        self.compare_with(entry, document.policies().next());
+        match notation {
+            Notation::Foreign(_) => self.compare_foreign(entry, document.policies().next()),
+            _ => self.compare_with(entry, document.policies().next()),
+        }
+    }
+
+    /// What the delays and the counts have become in another system, or a law in a clause: every difference, with numbers.
+    fn timing(&mut self, from: &Timing, to: &Timing, law: Option<&str>) {
+        const NAMED: usize = 3;
+        let why = match law {
+            Some(title) => format!("no clause says the law of {title}"),
+            None => "the notation cannot express it".to_owned(),
+        };
+        if from.attempts() != to.attempts() {
+            let said = |attempts: Option<u32>| match attempts {
+                Some(attempts) => format!("attempts: {attempts}"),
+                None => "attempts: unlimited".to_owned(),
+            };
+            self.add(said(from.attempts()), &*why, said(to.attempts()));
+        }
+        let pairs = from.forecasts().zip(to.forecasts()).zip(1..).take(1000);
+        let changed: Vec<_> = pairs.filter(|((from, to), _)| from != to).collect();
+        for ((from, to), n) in changed.iter().take(NAMED) {
+            self.add(format!("delay {n}: {}", range(from)), &*why, range(to));
+        }
+        if let Some(((from, to), n)) = changed.last().filter(|_| changed.len() > NAMED) {
+            let more = changed.len() - NAMED;
+            self.add(format!("{more} more, up to delay {n}: {}", range(from)), &*why, range(to));
+        }
+        for (name, from, to) in [
+            ("within", from.get_within(), to.get_within()),
+            ("wait_budget", from.get_wait_budget(), to.get_wait_budget()),
+        ] {
+            if from != to {
+                let said = |limit: Option<std::time::Duration>| match limit {
+                    Some(limit) => format!("{name}: {}", Pretty(limit)),
+                    None => format!("no {name}"),
+                };
+                self.add(said(from), &*why, said(to));
+            }
+        }
+    }
+
+    /// A policy in another system: what it reads its own text as.
+    fn compare_foreign(&mut self, entry: &Entry, back: Option<&Entry>) {
+        let timing = |entry: &Entry| Timing::of(entry);
+        match (timing(entry), back.and_then(timing)) {
+            (Some(from), Some(to)) => self.timing(&from, &to, None),
+            _ => return self.compare_with(entry, back),
+        }
+        let timeout = back.and_then(|back| back.timeout);
+        if let Some(was) = entry.timeout.filter(|was| Some(*was) != timeout) {
+            self.add(
+                format!("timeout: {}", Pretty(was)),
+                "the policy has no place for it there",
+                "nothing",
+            );
+        }
+        for (name, matchers) in [("retry_on", &entry.retry_on), ("stop_on", &entry.stop_on)] {
+            if !matchers.is_empty() {
+                let what = format!("{name}: {}", crate::matcher::list(matchers));
+                self.add(what, "errors have other names there", "every error is retried");
+            }
+        }
     }
 
     /// A difference that the writer of the notation has not reported is a loss too.
@@ -147,5 +241,13 @@ impl Losses<'_> {
             let what = entry.canonical().unwrap_or_default();
             self.add(what, "the notation cannot express it", became);
         }
+    }
+}
+
+/// What a delay can be: `1s`, or `0ns-24ms`.
+fn range(delay: &Forecast) -> String {
+    match delay.least == delay.greatest {
+        true => Pretty(delay.least).to_string(),
+        false => format!("{}-{}", Pretty(delay.least), Pretty(delay.greatest)),
     }
 }

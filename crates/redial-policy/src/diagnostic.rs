@@ -34,18 +34,33 @@ pub enum Kind {
     TooLarge,
     /// A text without any policy.
     NoPolicy,
+    /// A field that another system ignores where it stands.
+    IgnoredThere,
+    /// A policy that another system refuses as a whole.
+    RejectedThere,
+    /// A number that another system lowers in silence.
+    LoweredThere,
+    /// A value that is only known when another system runs.
+    Computed,
+    /// A policy of a system that is known and not read yet.
+    NotReadYet,
     /// What only a flow can have.
     Flow(FlowKind),
 }
 
 impl Kind {
-    const OF_FILES: [Self; 6] = [
+    const OF_FILES: [Self; 11] = [
         Self::BadPattern,
         Self::AmbiguousDialect,
         Self::UnknownPolicy,
         Self::CircularExtends,
         Self::TooLarge,
         Self::NoPolicy,
+        Self::IgnoredThere,
+        Self::RejectedThere,
+        Self::LoweredThere,
+        Self::Computed,
+        Self::NotReadYet,
     ];
 
     /// Every kind there is.
@@ -79,6 +94,11 @@ impl Kind {
             Self::CircularExtends => "circular-extends",
             Self::TooLarge => "too-large",
             Self::NoPolicy => "no-policy",
+            Self::IgnoredThere => "ignored-there",
+            Self::RejectedThere => "rejected-there",
+            Self::LoweredThere => "lowered-there",
+            Self::Computed => "computed",
+            Self::NotReadYet => "not-read-yet",
             Self::Flow(kind) => kind.name(),
         }
     }
@@ -87,7 +107,7 @@ impl Kind {
     pub const fn is_warning(self) -> bool {
         match self {
             Self::Clause(kind) => kind.is_warning(),
-            Self::NoPolicy => true,
+            Self::NoPolicy | Self::IgnoredThere | Self::LoweredThere => true,
             Self::Flow(kind) => kind.is_warning(),
             _ => false,
         }

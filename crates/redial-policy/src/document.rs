@@ -8,6 +8,7 @@ use redial_core::clause::Kind as Clause;
 use crate::diagnostic::{Diagnostic, Kind, Span};
 use crate::draft::Read;
 use crate::fields::{excerpt, nearest, tagged};
+use crate::foreign::{self, Law, System, Walk};
 use crate::matcher::{self, Matcher, Patterns};
 use crate::notation::Source;
 use crate::rule_set::RuleSet;
@@ -28,11 +29,21 @@ pub enum Notation {
     RetryPolicy,
     /// Our own file of named policies.
     File,
+    /// The notation of another system.
+    Foreign(&'static System),
 }
 
 impl Notation {
-    /// All of them.
+    /// Our own, and the two dialects that have no other home.
     pub const ALL: [Self; 4] = [Self::Clause, Self::RetryConfig, Self::RetryPolicy, Self::File];
+
+    /// The other system, if it is one.
+    pub const fn system(self) -> Option<&'static System> {
+        match self {
+            Self::Foreign(system) => Some(system),
+            _ => None,
+        }
+    }
 }
 
 /// A policy in a text.
@@ -46,8 +57,12 @@ pub struct Entry {
     pub span: Span,
     /// The clause that says the same, with the options of the call.
     pub clause: String,
-    /// The policy, unless it has errors.
+    /// The policy, unless it has errors, or no clause says what it does.
     pub policy: Option<Policy>,
+    /// What it does where no clause says that.
+    pub law: Option<Law>,
+    /// Where the documentation of its system says otherwise, or a word means something else than it seems to.
+    pub notes: Vec<String>,
     /// How long each attempt may take.
     pub timeout: Option<Duration>,
     /// The errors that are retried; all where there are none.
@@ -75,6 +90,8 @@ impl Entry {
             span,
             clause: clause.to_owned(),
             policy: read.policy,
+            law: None,
+            notes: Vec::new(),
             timeout: read.timeout,
             retry_on: read.retry_on,
             stop_on: read.stop_on,
@@ -90,6 +107,8 @@ impl Entry {
             span: Span { start: 0, end: 0 },
             clause,
             policy: Some(policy),
+            law: None,
+            notes: Vec::new(),
             timeout: None,
             retry_on: Vec::new(),
             stop_on: Vec::new(),
@@ -110,10 +129,15 @@ impl Entry {
         self
     }
 
+    /// The policy, or the one of our own that comes nearest to its law; none where there are errors.
+    pub fn nearest(&self) -> Option<Policy> {
+        self.policy.or_else(|| self.law.as_ref().map(Law::nearest))
+    }
+
     /// The policy and the options of its call as one clause, in the order and the spelling in
-    /// which redial prints them; none where there are errors.
+    /// which redial prints them, or the one that comes nearest; none where there are errors.
     pub fn canonical(&self) -> Option<String> {
-        let mut clause = self.policy?.to_string();
+        let mut clause = self.nearest()?.to_string();
         if let Some(timeout) = self.timeout {
             clause += &format!(", timeout: {}", redial_core::Pretty(timeout));
         }
@@ -212,12 +236,16 @@ impl Source<'_> {
         roots: Result<&[Node], &Diagnostic>,
         notation: Option<Notation>,
     ) -> Document {
-        let &Self { text, format } = self;
+        let &Self { text, format, client } = self;
         let mut document = match roots {
+            Ok(_) if format == Format::Text && of_system(text, notation).is_some() => {
+                let system = of_system(text, notation);
+                system.map(|system| foreign::read_text(system, text, client)).unwrap_or_default()
+            }
             Ok(_) if format == Format::Text => {
                 script::read(text, notation == Some(Notation::Clause))
             }
-            Ok(roots) => of_trees(roots, text, format, notation),
+            Ok(roots) => of_trees(roots, self, notation),
             Err(diagnostic) => Document::refuse(diagnostic.clone()),
         };
         document.diagnostics.iter_mut().for_each(|found| lookalike::name(found, text, false));
@@ -236,7 +264,16 @@ impl Source<'_> {
 
 pub(crate) const NO_POLICY: &str = "there is no policy in this text";
 
-fn of_trees(roots: &[Node], text: &str, format: Format, notation: Option<Notation>) -> Document {
+/// The system that a text without a tree is read as.
+fn of_system(text: &str, notation: Option<Notation>) -> Option<&'static System> {
+    match notation {
+        Some(notation) => notation.system().filter(|system| system.is_text()),
+        None => foreign::of_text(text),
+    }
+}
+
+fn of_trees(roots: &[Node], source: &Source<'_>, notation: Option<Notation>) -> Document {
+    let &Source { text, format, client } = source;
     if let ([root], None) = (roots, notation)
         && RuleSet::is_one(root)
     {
@@ -244,14 +281,15 @@ fn of_trees(roots: &[Node], text: &str, format: Format, notation: Option<Notatio
         return Document { diagnostics, is_rules: true, ..Document::default() };
     }
     let (document, patterns) = (Document::default(), Patterns::default());
-    let mut search = Search { text, format, notation, patterns, document };
+    let mut search = Search { text, format, client, notation, patterns, document };
     for (at, root) in roots.iter().enumerate() {
         let path = if roots.len() > 1 { format!("[{at}]") } else { String::new() };
         search.root(root, path);
     }
     if search.document.entries.is_empty() && search.document.diagnostics.is_empty() {
-        let misspelt = roots.iter().find_map(misspelt);
-        search.document.diagnostics.extend(misspelt);
+        let found = roots.iter().find_map(foreign::unread);
+        let found = found.or_else(|| roots.iter().find_map(misspelt));
+        search.document.diagnostics.extend(found);
     }
     search.document
 }
@@ -282,6 +320,7 @@ fn misspelt(node: &Node) -> Option<Diagnostic> {
 pub(crate) struct Search<'t> {
     pub(crate) text: &'t str,
     pub(crate) format: Format,
+    pub(crate) client: Option<&'t str>,
     pub(crate) notation: Option<Notation>,
     pub(crate) patterns: Patterns,
     pub(crate) document: Document,
@@ -314,6 +353,7 @@ impl Search<'_> {
             return;
         }
         match (self.notation, looks(root)) {
+            (Some(Notation::Foreign(_)), _) => {}
             (Some(notation), _) if !root.fields().is_empty() => self.bare(root, path, notation),
             (None, Looks::LikeSeveral) => self.recognise(root, path),
             (None, Looks::LikeNone) if path.is_empty() && matches!(root.value, Value::Text(_)) => {
@@ -332,12 +372,17 @@ impl Search<'_> {
                 }
             }
             Value::Map(fields) => {
+                let skipped = match self.foreign(node, path) {
+                    None => &[][..],
+                    Some(Walk::Done) => return,
+                    Some(Walk::Beside(keys)) => keys,
+                };
                 if let Looks::Like(notation) = looks(node)
                     && self.accepts(notation)
                 {
                     return self.bare(node, path.to_owned(), notation);
                 }
-                for field in fields {
+                for field in fields.iter().filter(|field| !skipped.contains(&field.key.as_str())) {
                     let path = joined(path, &field.key);
                     let notation = match field.key.as_str() {
                         "retry_config" => Notation::RetryConfig,
@@ -361,12 +406,27 @@ impl Search<'_> {
         }
     }
 
+    /// Policies of another system, and where else to look.
+    fn foreign(&mut self, node: &Node, path: &str) -> Option<Walk> {
+        let wanted = match self.notation {
+            None => None,
+            Some(Notation::Foreign(system)) => Some(system),
+            Some(_) => return None,
+        };
+        let source = (self.text, self.format, self.client);
+        foreign::read_map(node, path, wanted, source, &mut self.document)
+    }
+
     fn accepts(&self, notation: Notation) -> bool {
         self.notation.is_none_or(|wanted| wanted == notation)
     }
 
     fn bare(&mut self, node: &Node, path: String, notation: Notation) {
         let (entry, diagnostics) = match notation {
+            Notation::Foreign(_) => {
+                self.foreign(node, &path);
+                return;
+            }
             Notation::RetryConfig => {
                 retry_config::read(node, path, self.text, self.format, &mut self.patterns)
             }

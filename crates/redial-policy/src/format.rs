@@ -4,7 +4,7 @@ use redial_core::clause;
 
 use crate::document::{Notation, read};
 use crate::tree::gap;
-use crate::{file, retry_config, retry_policy};
+use crate::{file, foreign, retry_config, retry_policy};
 
 /// How a text is put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +41,7 @@ impl Format {
             "yaml" | "yml" => Self::Yaml,
             "toml" => Self::Toml,
             "json" => Self::Json,
+            _ if foreign::of_text(text).is_some() => Self::Text,
             _ => guess(text),
         }
     }
@@ -87,7 +88,9 @@ fn by_first_key(start: &str, first: &str) -> Format {
     let (key, rest) = first.split_at(end);
     if !key.is_empty() && rest.starts_with(':') {
         let more = start[first.len()..].len() > gap(&start[first.len()..]);
-        let block = rest == ":" || more;
+        // No option of a clause has a map for its value.
+        let is_map = rest[1..].trim_start().starts_with('{') && !clause::OPTIONS.contains(&key);
+        let block = rest == ":" || more || is_map;
         return if block && !is_like_clause(start) { Format::Yaml } else { Format::Text };
     }
     // In a script a call follows `=`.

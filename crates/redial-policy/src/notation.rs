@@ -58,12 +58,19 @@ pub use crate::tree::{Field, Node, Value};
 pub struct Source<'t> {
     pub(crate) text: &'t str,
     pub(crate) format: Format,
+    pub(crate) client: Option<&'t str>,
 }
 
 impl<'t> Source<'t> {
     /// A text in YAML, TOML or JSON.
     pub fn new(text: &'t str, format: Format) -> Self {
-        Self { text, format }
+        Self { text, format, client: None }
+    }
+
+    /// As this implementation of another system reads it, see [`System::clients`](crate::System::clients).
+    #[must_use]
+    pub fn client(self, client: Option<&'t str>) -> Self {
+        Self { client, ..self }
     }
 
     /// The text.
@@ -285,7 +292,7 @@ impl<'n> Policies<'_, 'n> {
 
     /// A `retry_config`, or `retry`, of another system's workflow, with the meaning that it has there.
     pub fn retry_config(&mut self, node: &'n Node) -> Entry {
-        let Source { text, format } = self.source;
+        let Source { text, format, .. } = self.source;
         let (entry, found) =
             retry_config::read(node, String::new(), text, format, &mut self.file.patterns);
         self.file.found.extend(found);

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use redial_core::{Decision, Forecast, Policy, SplitMix64, Time, Verdict};
+use redial_core::{Decision, Forecast, Policy, Schedule, SplitMix64, Time, Verdict};
+
+use crate::document::Entry;
+use crate::foreign::Law;
 
 const NANOSECOND: Duration = Duration::from_nanos(1);
 
@@ -20,9 +23,106 @@ const NANOSECOND: Duration = Duration::from_nanos(1);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Plan {
-    policy: Policy,
+    policy: Timing,
     timeout: Option<Duration>,
     seed: Option<u64>,
+}
+
+/// When attempts are made: by a policy of ours, or by the law of another system.
+#[derive(Clone, Debug)]
+pub enum Timing {
+    /// A policy.
+    Policy(Box<Policy>),
+    /// The law of another system that no clause says.
+    Law(Law),
+}
+
+impl Timing {
+    /// What an entry does, unless it has errors.
+    pub fn of(entry: &Entry) -> Option<Self> {
+        let law = || entry.law.clone().map(Self::Law);
+        entry.policy.map(Self::from).or_else(law)
+    }
+
+    /// How many executions in all, at most; none where they are unlimited.
+    pub fn attempts(&self) -> Option<u32> {
+        match self {
+            Self::Policy(policy) => policy.attempts(),
+            Self::Law(law) => law.policy().attempts(),
+        }
+    }
+
+    /// The time after which no attempt starts.
+    pub fn get_within(&self) -> Option<Duration> {
+        match self {
+            Self::Policy(policy) => policy.get_within(),
+            Self::Law(law) => law.policy().get_within(),
+        }
+    }
+
+    /// The limit of all waits together.
+    pub fn get_wait_budget(&self) -> Option<Duration> {
+        match self {
+            Self::Policy(policy) => policy.get_wait_budget(),
+            Self::Law(_) => None,
+        }
+    }
+
+    /// How many delays some call could get to sleep; none where there is no end to them.
+    pub fn reachable(&self) -> Option<u32> {
+        match self {
+            Self::Policy(policy) => policy.reachable(),
+            Self::Law(law) => law.reachable(),
+        }
+    }
+
+    /// What delay `n` can be.
+    pub fn forecast(&self, n: u32) -> Forecast {
+        match self {
+            Self::Policy(policy) => policy.forecast(n),
+            Self::Law(law) => law.forecast(n),
+        }
+    }
+
+    /// What each delay can be, in order; endless where attempts are unlimited.
+    pub fn forecasts(&self) -> Box<dyn Iterator<Item = Forecast> + '_> {
+        match self {
+            Self::Policy(policy) => Box::new(policy.forecasts()),
+            Self::Law(law) => Box::new(law.forecasts()),
+        }
+    }
+
+    /// The sum of the first `count` delays, or of all where there are fewer.
+    pub fn total_of(&self, count: u32) -> Forecast {
+        match self {
+            Self::Policy(policy) => policy.total_of(count),
+            Self::Law(law) => law.total_of(count),
+        }
+    }
+
+    /// What a call with this seed sleeps.
+    pub fn delays(&self, seed: u64) -> Box<dyn Iterator<Item = Duration> + '_> {
+        match self {
+            Self::Policy(policy) => Box::new(policy.delays(SplitMix64::new(seed))),
+            Self::Law(law) => Box::new(law.policy().delays(SplitMix64::new(seed))),
+        }
+    }
+}
+
+impl std::fmt::Display for Timing {
+    /// The clause, or the dialect and the name of a law.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Policy(policy) => policy.fmt(f),
+            Self::Law(law) => law.fmt(f),
+        }
+    }
+}
+
+impl From<Policy> for Timing {
+    fn from(policy: Policy) -> Self {
+        Self::Policy(Box::new(policy))
+    }
 }
 
 /// One delay of a plan.
@@ -50,25 +150,25 @@ pub struct Total {
 }
 
 impl Plan {
-    /// The plan of a policy.
-    pub const fn new(policy: Policy) -> Self {
-        Self { policy, timeout: None, seed: None }
+    /// The plan of a policy, or of a law.
+    pub fn new(policy: impl Into<Timing>) -> Self {
+        Self { policy: policy.into(), timeout: None, seed: None }
     }
 
     /// With attempts that may take this long each.
     #[must_use]
-    pub const fn timeout(self, timeout: Option<Duration>) -> Self {
+    pub fn timeout(self, timeout: Option<Duration>) -> Self {
         Self { timeout, ..self }
     }
 
     /// With the delays that a call with this seed sleeps.
     #[must_use]
-    pub const fn seed(self, seed: u64) -> Self {
+    pub fn seed(self, seed: u64) -> Self {
         Self { seed: Some(seed), ..self }
     }
 
     /// The policy.
-    pub const fn policy(&self) -> &Policy {
+    pub const fn policy(&self) -> &Timing {
         &self.policy
     }
 
@@ -80,7 +180,7 @@ impl Plan {
     /// Every delay, in order; endless where attempts are unlimited.
     pub fn rows(&self) -> impl Iterator<Item = Row> {
         let reachable = self.policy.reachable().unwrap_or(u32::MAX);
-        let mut samples = self.seed.map(|seed| self.policy.delays(SplitMix64::new(seed)));
+        let mut samples = self.seed.map(|seed| self.policy.delays(seed));
         self.policy.forecasts().zip(0..).map(move |(delay, n)| Row {
             after_attempt: n + 1,
             delay,
@@ -143,26 +243,10 @@ impl Plan {
     /// What calls wait on average where a limit ends some of them: the mean of many simulated calls,
     /// always with the same seeds.
     fn mean_under(&self, limit: Duration) -> Duration {
-        const CALLS: u32 = 1 << 16;
-        const DELAYS: u32 = 1 << 19;
-        let (mut delays, mut waited, mut calls) = (0, Duration::ZERO, 0);
-        while calls < CALLS && delays < DELAYS {
-            let mut random = SplitMix64::new(u64::from(calls));
-            let mut call = self.policy.start(Time::ZERO);
-            let mut now = Time::ZERO;
-            while let Decision::Wait(delay) = call.failed(now, || Verdict::Retry, &mut random) {
-                now = now.after(delay);
-                delays += 1;
-                if delays == DELAYS {
-                    // Where so many delays do not reach the limit, each is negligible beside it.
-                    let mean = waited.checked_div(calls);
-                    return mean.filter(|_| calls >= 16).unwrap_or(limit);
-                }
-            }
-            waited = waited.saturating_add(now.since(Time::ZERO));
-            calls += 1;
+        match &self.policy {
+            Timing::Policy(policy) => mean_under(policy, limit),
+            Timing::Law(law) => mean_under(law.policy(), limit),
         }
-        waited.checked_div(calls).unwrap_or(limit).min(limit)
     }
 
     /// When a call that fails every time gives up, at the earliest and at the latest: with attempts
@@ -205,4 +289,27 @@ impl Plan {
 fn times(timeout: Duration, attempts: u64) -> Duration {
     let nanos = timeout.as_nanos().saturating_mul(u128::from(attempts));
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+fn mean_under<S: Schedule>(policy: &Policy<S>, limit: Duration) -> Duration {
+    const CALLS: u32 = 1 << 16;
+    const DELAYS: u32 = 1 << 19;
+    let (mut delays, mut waited, mut calls) = (0, Duration::ZERO, 0);
+    while calls < CALLS && delays < DELAYS {
+        let mut random = SplitMix64::new(u64::from(calls));
+        let mut call = policy.start(Time::ZERO);
+        let mut now = Time::ZERO;
+        while let Decision::Wait(delay) = call.failed(now, || Verdict::Retry, &mut random) {
+            now = now.after(delay);
+            delays += 1;
+            if delays == DELAYS {
+                // Where so many delays do not reach the limit, each is negligible beside it.
+                let mean = waited.checked_div(calls);
+                return mean.filter(|_| calls >= 16).unwrap_or(limit);
+            }
+        }
+        waited = waited.saturating_add(now.since(Time::ZERO));
+        calls += 1;
+    }
+    waited.checked_div(calls).unwrap_or(limit).min(limit)
 }

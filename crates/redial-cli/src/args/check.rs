@@ -23,8 +23,11 @@ pub(crate) struct Check {
     #[arg(long, value_name = "CLAUSE")]
     pub(crate) with: Vec<String>,
     /// Notation of the files [default: recognised by their keys]
-    #[arg(long, value_name = "DIALECT")]
+    #[arg(long, value_name = "DIALECT", hide_possible_values = true)]
     pub(crate) dialect: Option<Dialect>,
+    /// Implementation of another system whose law is meant: go, core, java, js or python
+    #[arg(long, value_name = "NAME")]
+    pub(crate) client: Option<String>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     pub(crate) format: CheckFormat,

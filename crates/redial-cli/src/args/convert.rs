@@ -1,7 +1,10 @@
 //! `redial convert`
 
+use std::sync::LazyLock;
+
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use redial_policy::{Format, Target};
+use redial_policy::{Format, System, Target};
 
 use super::PolicyFlags;
 
@@ -20,7 +23,7 @@ pub(crate) struct Convert {
     /// Notation to write
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: To,
-    /// Format to write it in [default: json for retry-policy, yaml otherwise]
+    /// Format to write it in [default: json for retry-policy, what is usual for another system, yaml otherwise]
     #[arg(long = "as", value_name = "FORMAT")]
     pub(crate) written_as: Option<WrittenAs>,
     /// Print the policy even if something is lost
@@ -34,29 +37,31 @@ pub(crate) struct Convert {
 }
 
 /// The notations that a policy can be written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum To {
-    /// attempts: 4, delay: 1s
-    Clause,
-    /// retry_config with attempts, initial_delay …
-    RetryConfig,
-    /// retryPolicy with maxAttempts, baseDelayMs …
-    RetryPolicy,
-    /// A file of named policies
-    File,
-    /// A constant for the library
-    Rust,
-}
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct To(pub(crate) Target);
 
-impl From<To> for Target {
-    fn from(to: To) -> Self {
-        match to {
-            To::Clause => Self::Clause,
-            To::RetryConfig => Self::RetryConfig,
-            To::RetryPolicy => Self::RetryPolicy,
-            To::File => Self::File,
-            To::Rust => Self::Rust,
-        }
+static TARGETS: LazyLock<Vec<To>> = LazyLock::new(|| {
+    let own =
+        [Target::Clause, Target::RetryConfig, Target::RetryPolicy, Target::File, Target::Rust];
+    let systems = System::all().filter(|system| system.is_written()).map(Target::Foreign);
+    own.into_iter().chain(systems).map(To).collect()
+});
+
+impl ValueEnum for To {
+    fn value_variants<'a>() -> &'a [Self] {
+        &TARGETS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self.0 {
+            Target::Clause => ("clause", "attempts: 4, delay: 1s"),
+            Target::RetryConfig => ("retry-config", "retry_config with attempts, initial_delay …"),
+            Target::RetryPolicy => ("retry-policy", "retryPolicy with maxAttempts, baseDelayMs …"),
+            Target::File => ("file", "A file of named policies"),
+            Target::Rust => ("rust", "A constant for the library"),
+            Target::Foreign(system) => (system.name(), system.title()),
+        };
+        Some(PossibleValue::new(name).help(help))
     }
 }
 

@@ -16,6 +16,7 @@ Examples:
   redial plan retries.yaml#fetch --within 30s
   redial plan --preset contention --with 'retry: 3, delay: 10ms, backoff: linear'
   redial plan retries.yaml --html plan.html           a page for a colleague
+  redial plan --dialect curl -- --retry 5             the flags of another program
 
 Several policies are shown side by side, on one time axis.")]
 pub(crate) struct Plan {

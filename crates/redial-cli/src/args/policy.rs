@@ -1,7 +1,10 @@
 //! The flags of a policy, the same on every verb that takes one.
 
+use std::sync::LazyLock;
+
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use redial_policy::Notation;
+use redial_policy::{Notation, System};
 
 use super::Suggested;
 
@@ -18,9 +21,12 @@ pub(crate) struct PolicyFlags {
     /// Use a built-in policy: default, contention (colliding writers) or until (polling)
     #[arg(long, value_name = "NAME", value_parser = Suggested(|| vec!["default", "contention", "until"]), hide_possible_values = true)]
     pub(crate) preset: Vec<String>,
-    /// Notation of the file [default: recognised by its keys]
-    #[arg(long, value_name = "DIALECT")]
+    /// Notation of the file, such as retry-policy or step-functions [default: recognised by its keys]
+    #[arg(long, value_name = "DIALECT", hide_possible_values = true)]
     pub(crate) dialect: Option<Dialect>,
+    /// Implementation of another system whose law is meant: go, core, java, js or python
+    #[arg(long, value_name = "NAME", value_parser = Suggested(clients), hide_possible_values = true)]
+    pub(crate) client: Option<String>,
 
     /// Maximum number of attempts, or unlimited
     #[arg(
@@ -95,28 +101,43 @@ impl PolicyFlags {
     }
 }
 
-/// The notation of a policy file.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Dialect {
-    /// retry: 3, delay: 1s
-    Clause,
-    /// attempts, initial_delay, backoff …
-    RetryConfig,
-    /// maxAttempts, baseDelayMs …
-    RetryPolicy,
-    /// policies: {name: …}
-    File,
+/// The notation of a policy file: one of our own, or that of another system.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dialect(Notation);
+
+static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
+    let own = Notation::ALL.into_iter();
+    own.chain(System::all().map(Notation::Foreign)).map(Dialect).collect()
+});
+
+impl ValueEnum for Dialect {
+    fn value_variants<'a>() -> &'a [Self] {
+        &DIALECTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self.0 {
+            Notation::Clause => ("clause", "retry: 3, delay: 1s"),
+            Notation::RetryConfig => ("retry-config", "attempts, initial_delay, backoff …"),
+            Notation::RetryPolicy => ("retry-policy", "maxAttempts, baseDelayMs …"),
+            Notation::File => ("file", "policies: {name: …}"),
+            Notation::Foreign(system) => (system.name(), system.title()),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
 }
 
 impl From<Dialect> for Notation {
     fn from(dialect: Dialect) -> Self {
-        match dialect {
-            Dialect::Clause => Self::Clause,
-            Dialect::RetryConfig => Self::RetryConfig,
-            Dialect::RetryPolicy => Self::RetryPolicy,
-            Dialect::File => Self::File,
-        }
+        dialect.0
     }
+}
+
+fn clients() -> Vec<&'static str> {
+    let mut clients: Vec<_> = System::all().flat_map(System::clients).copied().collect();
+    clients.sort_unstable();
+    clients.dedup();
+    clients
 }
 
 fn backoffs() -> Vec<&'static str> {

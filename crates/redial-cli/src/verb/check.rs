@@ -3,12 +3,12 @@
 use redial_flow::notation::recognise_trees;
 use redial_policy::notation::{Node, Source as Trees, Value as Tree};
 use redial_policy::{Diagnostic, Fix, FlowKind, Format, Kind, Notation, fix, fixable};
-use serde::Serialize;
+use serde_json::{Value as Json, json};
 
 use crate::args::{Check, CheckFormat};
 use crate::exit_code;
 use crate::flows;
-use crate::output::{Failure, count, json, print, print_error, print_note, replace_file};
+use crate::output::{self, Failure, count, optional, print, print_error, print_note, replace_file};
 use crate::source::Source;
 use crate::text::{github, github_property};
 use crate::view::diagnostic::{Drawing, Lines, Position};
@@ -46,9 +46,9 @@ pub(crate) fn run(check: &Check) -> Result<u8, Failure> {
         CheckFormat::Human if summary.files == 0 => {}
         CheckFormat::Human => print_note(&format!("{}\n", summary.words())),
         CheckFormat::Json => {
-            let all =
-                Reports { files: reports, errors: summary.errors, warnings: summary.warnings };
-            print(&json(&all))?;
+            let Summary { errors, warnings, .. } = summary;
+            let all = json!({ "files": reports, "errors": errors, "warnings": warnings });
+            print(&output::json(&all))?;
         }
         CheckFormat::Github => {}
     }
@@ -196,8 +196,12 @@ struct Found {
     fixes: Vec<Fix>,
 }
 
-fn found(source: &Source, notation: Option<Notation>) -> Result<Found, Failure> {
-    let text = Trees::new(&source.text, source.format);
+fn found(
+    source: &Source,
+    notation: Option<Notation>,
+    client: Option<&str>,
+) -> Result<Found, Failure> {
+    let text = Trees::new(&source.text, source.format).client(client);
     let trees = text.parse();
     let document = text.document(trees.as_deref(), notation);
     let policies = document.policies().len();
@@ -224,9 +228,10 @@ fn report(
     notation: Option<Notation>,
     check: &Check,
     summary: &mut Summary,
-    reports: &mut Vec<FileReport>,
+    reports: &mut Vec<Json>,
 ) -> Result<(), Failure> {
-    let Found { policies, is_rules, steps, diagnostics: found, fixes } = found(source, notation)?;
+    let Found { policies, is_rules, steps, diagnostics: found, fixes } =
+        found(source, notation, check.client.as_deref())?;
     summary.files += 1;
     summary.policies += policies;
     summary.sets += usize::from(is_rules);
@@ -257,82 +262,46 @@ fn report(
             let annotations = found.iter().map(|found| annotation(source, &lines, found));
             print(&annotations.collect::<String>())?;
         }
-        CheckFormat::Json => reports.push(FileReport {
-            file: source.name.clone(),
-            policies,
-            steps,
-            diagnostics: found.iter().map(|found| Finding::new(&lines, found)).collect(),
-        }),
+        CheckFormat::Json => {
+            let findings: Json = found.iter().map(|found| finding(&lines, found)).collect();
+            let report = json!({
+                "file": source.name,
+                "policies": policies,
+                "steps": steps,
+                "diagnostics": findings,
+            });
+            // Only a flow has steps.
+            reports.push(optional(report, &["steps"]));
+        }
     }
     Ok(())
 }
 
-#[derive(Serialize)]
-struct Reports {
-    files: Vec<FileReport>,
-    errors: usize,
-    warnings: usize,
-}
-
-#[derive(Serialize)]
-struct FileReport {
-    file: String,
-    policies: usize,
-    /// Of a flow.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    steps: Option<usize>,
-    diagnostics: Vec<Finding>,
-}
-
 /// A finding as JSON: bytes, and lines and columns as editors count them.
-#[derive(Serialize)]
-struct Finding {
-    name: &'static str,
-    severity: &'static str,
-    message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<String>,
-    start: usize,
-    end: usize,
-    line: usize,
-    column: usize,
-    end_line: usize,
-    end_column: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fix: Option<Replacement>,
-}
-
-#[derive(Serialize)]
-struct Replacement {
-    start: usize,
-    end: usize,
-    replacement: String,
-    safe: bool,
-}
-
-impl Finding {
-    fn new(lines: &Lines<'_>, found: &Diagnostic) -> Self {
-        let start = lines.position(found.span.start);
-        let end = lines.position(found.span.end);
-        Self {
-            name: found.kind.name(),
-            severity: found.severity(),
-            message: found.message.clone(),
-            note: found.note.clone(),
-            start: found.span.start,
-            end: found.span.end,
-            line: start.line,
-            column: start.column,
-            end_line: end.line,
-            end_column: end.column,
-            fix: found.fix.as_ref().map(|fix| Replacement {
-                start: fix.span.start,
-                end: fix.span.end,
-                replacement: fix.replacement.clone(),
-                safe: fix.safe,
-            }),
-        }
-    }
+fn finding(lines: &Lines<'_>, found: &Diagnostic) -> Json {
+    let (start, end) = (lines.position(found.span.start), lines.position(found.span.end));
+    let fix = found.fix.as_ref().map(|fix| {
+        json!({
+            "start": fix.span.start,
+            "end": fix.span.end,
+            "replacement": fix.replacement,
+            "safe": fix.safe,
+        })
+    });
+    let finding = json!({
+        "name": found.kind.name(),
+        "severity": found.severity(),
+        "message": found.message,
+        "note": found.note,
+        "start": found.span.start,
+        "end": found.span.end,
+        "line": start.line,
+        "column": start.column,
+        "end_line": end.line,
+        "end_column": end.column,
+        "fix": fix,
+    });
+    optional(finding, &["note", "fix"])
 }
 
 /// A workflow command that annotates the line on GitHub.

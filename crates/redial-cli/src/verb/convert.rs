@@ -1,28 +1,29 @@
 //! `redial convert`: writes a policy in another notation, and names what is lost.
 
 use clap::ArgMatches;
-use redial_policy::{Converted, Format, Loss, convert, convert_to_file};
-use serde::Serialize;
+use redial_policy::{Converted, Format, Loss, Target, convert, convert_to_file};
+use serde_json::{Value as Json, json};
 
-use crate::args::{Convert, To};
+use crate::args::Convert;
 use crate::exit_code;
-use crate::output::{self, Failure, count, print, print_note};
-use crate::policies::{SelectedPolicy, exactly_one, selected};
+use crate::output::{self, Failure, count, optional, print, print_note};
+use crate::policies::{SelectedPolicy, exactly_one, selected_with_files};
 use crate::visible::visible;
 
 pub(crate) fn run(arguments: &Convert, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     let format = format(arguments)?;
-    let policies = selected(&arguments.policy, matches, arguments.to == To::File)?;
+    let policies =
+        selected_with_files(&arguments.policy, &[], matches, arguments.to.0 == Target::File)?;
     if let Some(variable) = policies.iter().find_map(|policy| policy.from) {
         print_note(&format!("note: the policy is from {variable}\n"));
     }
-    let converted = if arguments.to == To::File && policies.len() > 1 {
+    let converted = if arguments.to.0 == Target::File && policies.len() > 1 {
         let default = policies.iter().find(|policy| policy.is_default);
         let default = default.and_then(|policy| policy.name.as_deref());
         convert_to_file(policies.iter().map(|policy| &policy.entry), default, format)
     } else {
         let SelectedPolicy { entry, .. } = exactly_one(&arguments.policy, policies)?;
-        convert(&entry, arguments.to.into(), format)
+        convert(&entry, arguments.to.0, format)
     };
     let Some(converted) = converted else {
         return Err(Failure::from("a policy with errors cannot be converted"));
@@ -41,11 +42,13 @@ fn format(arguments: &Convert) -> Result<Format, Failure> {
     let fixed = |what: &str| {
         Err(Failure::Message(format!("--as: {what} is not written in any format but its own")))
     };
-    match (arguments.to, arguments.written_as) {
-        (To::Clause, Some(_)) => fixed("a clause"),
-        (To::Rust, Some(_)) => fixed("Rust"),
+    match (arguments.to.0, arguments.written_as) {
+        (Target::Clause, Some(_)) => fixed("a clause"),
+        (Target::Rust, Some(_)) => fixed("Rust"),
         (_, Some(format)) => Ok(format.into()),
-        (To::RetryPolicy, None) => Ok(Format::Json),
+        (Target::RetryPolicy, None) => Ok(Format::Json),
+        // Its own.
+        (Target::Foreign(_), None) => Ok(Format::Text),
         (_, None) => Ok(Format::Yaml),
     }
 }
@@ -64,29 +67,11 @@ fn print_losses(losses: &[Loss], refused: bool) {
     }
 }
 
-#[derive(Serialize)]
-struct Json<'c> {
-    text: &'c str,
-    losses: Vec<Lost<'c>>,
-}
-
-#[derive(Serialize)]
-struct Lost<'c> {
-    #[serde(skip_serializing_if = "str::is_empty")]
-    policy: &'c str,
-    what: &'c str,
-    why: &'c str,
-    became: &'c str,
-}
-
 fn json(converted: &Converted) -> String {
-    let losses = converted.losses.iter().map(Lost::of).collect();
-    output::json(&Json { text: &converted.text, losses })
-}
-
-impl<'c> Lost<'c> {
-    fn of(loss: &'c Loss) -> Self {
-        let Loss { policy, what, why, became } = loss;
-        Self { policy, what, why, became }
-    }
+    let losses = converted.losses.iter().map(|Loss { policy, what, why, became }| {
+        let policy = (!policy.is_empty()).then_some(policy);
+        let loss = json!({ "policy": policy, "what": what, "why": why, "became": became });
+        optional(loss, &["policy"])
+    });
+    output::json(&json!({ "text": converted.text, "losses": losses.collect::<Json>() }))
 }

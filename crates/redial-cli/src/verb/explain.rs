@@ -2,8 +2,8 @@
 
 use anstyle::Style;
 use redial_flow::reason;
-use redial_policy::Kind;
 use redial_policy::notation::nearest;
+use redial_policy::{Kind, System};
 
 use crate::args::Explain;
 use crate::output::{Failure, print, width};
@@ -19,9 +19,10 @@ pub(crate) fn run(explain: &Explain) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The page of a diagnostic, or of a reason.
+/// The page of a diagnostic, of a reason, or of another system.
 fn found(name: &str) -> Option<&'static str> {
-    Kind::named(name).map(Kind::page).or_else(|| reason::page(name))
+    let of_system = || System::named(name).map(System::page);
+    Kind::named(name).map(Kind::page).or_else(|| reason::page(name)).or_else(of_system)
 }
 
 /// Accepts what was copied from somewhere: `Unknown_Option`, `error[unknown-option]`.
@@ -32,7 +33,8 @@ fn normalised(name: &str) -> String {
 }
 
 fn unknown(name: &str) -> String {
-    let names: Vec<_> = Kind::all().map(Kind::name).chain(reason::names()).collect();
+    let systems = System::all().map(System::name);
+    let names: Vec<_> = Kind::all().map(Kind::name).chain(reason::names()).chain(systems).collect();
     match nearest(name, &names) {
         Some(meant) => format!("there is no diagnostic `{name}`; did you mean `{meant}`?"),
         None => format!("there is no diagnostic `{name}`; redial explain lists them all"),
@@ -52,6 +54,11 @@ fn list() -> String {
         ("\nReasons for which a task of a flow gives up:", reasons),
     ] {
         list += &section(title, &pages);
+    }
+    list += "\nOther systems whose policies are read:\n";
+    let width = System::all().map(|system| system.name().len()).max().unwrap_or_default();
+    for system in System::all() {
+        list += &format!("  {:width$}  {}\n", system.name(), system.title());
     }
     list + "\nredial explain NAME says what it means, with an example and the fix.\n"
 }

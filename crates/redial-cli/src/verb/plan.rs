@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &args::Plan, matches: Option<&ArgMatches>) -> Resul
 }
 
 fn planned(selected: &SelectedPolicy, arguments: &args::Plan) -> Planned {
-    let plan = Plan::new(selected.policy).timeout(selected.entry.timeout);
+    let plan = Plan::new(selected.timing()).timeout(selected.entry.timeout);
     Planned {
         name: selected.name.clone(),
         from: selected.from,
@@ -44,5 +44,6 @@ fn planned(selected: &SelectedPolicy, arguments: &args::Plan) -> Planned {
         },
         show: arguments.show.map(|show| show as usize),
         diagnostics: selected.diagnostics.clone(),
+        notes: selected.entry.notes.clone(),
     }
 }

@@ -14,7 +14,7 @@ mod totals;
 mod words;
 
 pub(crate) use html::html;
-pub(crate) use json::{Delay, json};
+pub(crate) use json::{delay, json};
 pub(crate) use svg::svg;
 pub(crate) use terminal::terminal;
 use totals::Sums;
@@ -34,6 +34,8 @@ pub(crate) struct Planned {
     pub show: Option<usize>,
     /// Its warnings.
     pub diagnostics: Vec<Diagnostic>,
+    /// Where the documentation of its system says otherwise.
+    pub notes: Vec<String>,
 }
 
 impl Planned {

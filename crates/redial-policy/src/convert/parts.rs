@@ -8,19 +8,19 @@ use redial_core::clause;
 use crate::document::Entry;
 
 /// The parts of a policy.
-pub(super) struct Parts {
-    pub(super) attempts: Option<u32>,
-    pub(super) source: Source,
-    pub(super) chain: Vec<Link>,
+pub(crate) struct Parts {
+    pub(crate) attempts: Option<u32>,
+    pub(crate) source: Source,
+    pub(crate) chain: Vec<Link>,
     /// Whether the default cap is lifted.
-    pub(super) uncapped: bool,
-    pub(super) within: Option<Duration>,
-    pub(super) wait_budget: Option<Duration>,
+    pub(crate) uncapped: bool,
+    pub(crate) within: Option<Duration>,
+    pub(crate) wait_budget: Option<Duration>,
 }
 
 /// Where delays come from.
 #[derive(Clone)]
-pub(super) enum Source {
+pub(crate) enum Source {
     Fixed(Duration),
     Linear { delay: Duration, increment: Duration },
     Exponential { delay: Duration, factor: String },
@@ -31,7 +31,7 @@ pub(super) enum Source {
 
 /// A bound or a jitter, as the clause writes it.
 #[derive(Clone)]
-pub(super) enum Link {
+pub(crate) enum Link {
     Min(Duration),
     Max(Duration),
     Full,
@@ -43,8 +43,8 @@ pub(super) enum Link {
 }
 
 impl Parts {
-    pub(super) fn of(entry: &Entry) -> Option<Self> {
-        let clause = entry.policy?.to_string();
+    pub(crate) fn of(entry: &Entry) -> Option<Self> {
+        let clause = entry.nearest()?.to_string();
         let options: Vec<_> = clause::options(&clause)
             .map(|(name, value)| (name.of(&clause), value.of(&clause)))
             .collect();
@@ -63,7 +63,7 @@ impl Parts {
     }
 
     /// The first cap, which is also the tail of a list.
-    pub(super) fn cap(&self) -> Option<Duration> {
+    pub(crate) fn cap(&self) -> Option<Duration> {
         self.chain.iter().find_map(|link| match link {
             Link::Max(cap) => Some(*cap),
             _ => None,

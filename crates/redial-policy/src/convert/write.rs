@@ -3,7 +3,7 @@
 use crate::Format;
 
 /// What is written.
-pub(super) enum Tree {
+pub(crate) enum Tree {
     /// A string.
     Text(String),
     /// A number or a boolean.
@@ -13,15 +13,15 @@ pub(super) enum Tree {
 }
 
 impl Tree {
-    pub(super) fn map<'k>(fields: impl IntoIterator<Item = (&'k str, Self)>) -> Self {
+    pub(crate) fn map<'k>(fields: impl IntoIterator<Item = (&'k str, Self)>) -> Self {
         Self::Map(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
     }
 
-    pub(super) fn text(text: impl Into<String>) -> Self {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    pub(super) fn bare(text: impl ToString) -> Self {
+    pub(crate) fn bare(text: impl ToString) -> Self {
         Self::Bare(text.to_string())
     }
 

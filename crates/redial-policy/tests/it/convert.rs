@@ -16,6 +16,7 @@ fn back(text: &str, format: Format, target: Target) -> Entry {
         Target::RetryPolicy => Notation::RetryPolicy,
         Target::File => Notation::File,
         Target::Clause | Target::Rust => Notation::Clause,
+        Target::Foreign(system) => Notation::Foreign(system),
     };
     let document = read(text, format, Some(notation));
     document.policies().next().cloned().unwrap_or_else(|| panic!("nothing in {text}"))

@@ -4,6 +4,7 @@ mod convert;
 mod explain;
 mod file;
 mod fixes;
+mod foreign;
 mod format;
 mod hostile;
 mod lookalikes;

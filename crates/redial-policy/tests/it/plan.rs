@@ -109,7 +109,7 @@ fn check_limited(clause: &str, least: &str, greatest: &str) {
     let calls = 60_000;
     let waited = |seed: u64| {
         let mut sum = Duration::ZERO;
-        for delay in policy.delays(SplitMix64::new(seed)) {
+        for delay in policy.delays(seed) {
             if sum + delay >= within || sum + delay > budget {
                 break;
             }

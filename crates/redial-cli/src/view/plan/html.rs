@@ -85,6 +85,9 @@ fn details(view: &View<'_>, heading: &str) -> String {
         let caption = "How long it waits after each failed attempt".into();
         details.push_str(&Table { caption, ..tables::delays(view, tables::SPACIOUS) }.html());
         let _ = writeln!(details, "<p class=\"note\">{}</p>", escape(&note(planned)));
+        for note in &planned.notes {
+            let _ = writeln!(details, "<p class=\"note\">{}</p>", escape(note));
+        }
     }
     if !planned.diagnostics.is_empty() {
         let _ = writeln!(details, "<{heading}>What to look at</{heading}>");

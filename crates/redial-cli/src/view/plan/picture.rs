@@ -234,8 +234,14 @@ mod tests {
         let extremes = include_str!("extremes.txt").lines();
         for (clause, seed) in extremes.flat_map(|clause| [0, 1, 42].map(|seed| (clause, seed))) {
             let plan = Plan::new(clause::read_call(clause).policy().unwrap()).seed(seed);
-            let planned =
-                Planned { name: None, from: None, plan, show: None, diagnostics: Vec::new() };
+            let planned = Planned {
+                name: None,
+                from: None,
+                plan,
+                show: None,
+                diagnostics: Vec::new(),
+                notes: Vec::new(),
+            };
             let picture = Picture::new(&[planned]);
             let Some(axis) = picture.axis else { continue };
             for window in &picture.charts[0].windows {

@@ -77,6 +77,10 @@ impl Page {
             self.blank();
             self.paragraph(DIM, &note(planned));
         }
+        for note in &planned.notes {
+            self.blank();
+            self.paragraph(Style::new(), note);
+        }
     }
 
     /// The pictures of all policies, on one axis.

@@ -9,7 +9,7 @@ use super::{Planned, words};
 use crate::duration::nanos;
 use crate::events::Attempts;
 use crate::view::flow::document;
-use crate::view::plan::Delay;
+use crate::view::plan::delay;
 
 /// How many delays of a step are listed.
 const DELAYS: usize = 100;
@@ -62,7 +62,7 @@ struct Step<'p> {
     policy: Option<String>,
     attempts: Option<Attempts>,
     timeout_ns: Option<u64>,
-    delays: Vec<Delay>,
+    delays: Vec<serde_json::Value>,
     asked_delay_max_ns: Option<u64>,
     items: Option<u64>,
     items_are_known: Option<bool>,
@@ -146,7 +146,7 @@ impl<'p> Step<'p> {
             delays: match is_attempted {
                 true => {
                     let rows = one.plan.rows().take_while(|row| row.reachable);
-                    rows.take(DELAYS).map(Delay::from).collect()
+                    rows.take(DELAYS).map(delay).collect()
                 }
                 false => Vec::new(),
             },

@@ -1,0 +1,230 @@
+//! The delays of another system, where a clause cannot say them: a table of ranges in the unit that the system
+//! keeps.
+//!
+//! The numbers of a table come out of the system's own arithmetic, floats included, and are integers from then on. Only
+//! operations that IEEE 754 rounds in one way are used for that (no `powf`, no `ln`), so that they are the same bits on
+//! every target.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redial_core::{Forecast, Policy, Random, Schedule};
+
+/// How many delays of a law are worked out. What has not settled by then stays as it is.
+pub(super) const DELAYS_MAX: usize = 4096;
+
+/// One delay before chance has decided, in nanoseconds: uniform among the whole numbers of a range, then cut down to a whole
+/// number of units, then capped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Draw {
+    least: u64,
+    greatest: u64,
+    unit: u64,
+    cap: u64,
+}
+
+impl Draw {
+    /// No chance.
+    pub(super) const fn exactly(nanos: u64) -> Self {
+        Self::between(nanos, nanos)
+    }
+
+    /// Both ends included.
+    pub(super) const fn between(least: u64, greatest: u64) -> Self {
+        let greatest = if greatest < least { least } else { greatest };
+        Self { least, greatest, unit: 1, cap: u64::MAX }
+    }
+
+    /// One of the whole numbers of units from `least` to `greatest`, each as likely as the others.
+    pub(super) const fn whole(least: u64, greatest: u64, unit: u64) -> Self {
+        let end = greatest.saturating_add(1).saturating_mul(unit);
+        Self::between(least.saturating_mul(unit), end.saturating_sub(1)).cut_to(unit)
+    }
+
+    /// What is drawn is cut down to a whole number of these.
+    pub(super) const fn cut_to(self, unit: u64) -> Self {
+        Self { unit: if unit == 0 { 1 } else { unit }, ..self }
+    }
+
+    /// What is drawn is at most this: the mass beyond it piles up there.
+    pub(super) const fn capped(self, cap: u64) -> Self {
+        Self { cap, ..self }
+    }
+
+    const fn value(&self, drawn: u64) -> u64 {
+        let cut = drawn - drawn % self.unit;
+        if cut < self.cap { cut } else { self.cap }
+    }
+
+    fn pick(&self, word: u64) -> u64 {
+        let width = u128::from(self.greatest - self.least) + 1;
+        let above = (u128::from(word) * width) >> 64;
+        self.value(self.least + u64::try_from(above).unwrap_or(u64::MAX))
+    }
+
+    /// The sum of all that can be drawn below `end`, from zero on.
+    fn sum_below(&self, end: u64) -> u128 {
+        let (unit, end) = (u128::from(self.unit), u128::from(end));
+        let (cells, rest) = (end / unit, end % unit);
+        let triangle = if cells == 0 { 0 } else { cells * (cells - 1) / 2 };
+        (unit * unit).saturating_mul(triangle).saturating_add(rest * unit * cells)
+    }
+
+    fn mean(&self) -> u64 {
+        if self.least == self.greatest {
+            return self.value(self.least);
+        }
+        let count = u128::from(self.greatest - self.least) + 1;
+        let end = self.greatest.saturating_add(1);
+        // From here on every value is the cap.
+        let capped = self.cap.div_ceil(self.unit).saturating_mul(self.unit).clamp(self.least, end);
+        let below = self.sum_below(capped) - self.sum_below(self.least);
+        let above = u128::from(end - capped).saturating_mul(u128::from(self.cap));
+        u64::try_from(below.saturating_add(above) / count).unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn forecast(&self) -> Forecast {
+        let [least, mean, greatest] =
+            [self.value(self.least), self.mean(), self.value(self.greatest)];
+        let [least, mean, greatest] = [least, mean, greatest].map(Duration::from_nanos);
+        Forecast { least, mean, greatest }
+    }
+}
+
+/// A table of delays, as a source of the engine's: the last one repeats.
+///
+/// ```
+/// use redial_policy::{Format, read};
+///
+/// let text = "retry_policy: {retry_on: 5xx, num_retries: 3}";
+/// let document = read(text, Format::Yaml, None);
+/// let law = document.policies().next().unwrap().law.clone().unwrap();
+/// // Envoy draws whole milliseconds: 0 to 24, 0 to 49, 0 to 99.
+/// let greatest: Vec<_> = law.policy().delays(|| u64::MAX).map(|delay| delay.as_millis()).collect();
+/// assert_eq!(greatest, [24, 49, 99]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draws(Arc<[Draw]>);
+
+impl Draws {
+    fn at(&self, n: u32) -> Draw {
+        let last = self.0.len().saturating_sub(1);
+        let at = usize::try_from(n).unwrap_or(usize::MAX).min(last);
+        self.0.get(at).copied().unwrap_or(Draw::exactly(0))
+    }
+}
+
+impl Schedule for Draws {
+    /// One word for each delay, also where there is nothing to choose.
+    fn delay(&self, n: u32, _previous: Duration, random: &mut impl Random) -> Duration {
+        Duration::from_nanos(self.at(n).pick(random.word()))
+    }
+}
+
+/// The delays of another system that no clause says exactly: a policy of the engine's with a source of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Law(Arc<Parts>);
+
+#[derive(Debug, PartialEq)]
+struct Parts {
+    draws: Draws,
+    policy: Policy<Draws>,
+    nearest: Policy,
+    title: &'static str,
+    name: String,
+}
+
+impl Law {
+    pub(super) fn new(
+        draws: &[Draw],
+        nearest: Policy,
+        title: &'static str,
+        name: String,
+    ) -> Option<Self> {
+        let draws = Draws(draws.into());
+        let backoff = redial_core::Backoff::new(draws.clone());
+        let policy = match nearest.attempts() {
+            Some(attempts) => backoff.try_attempts(attempts).ok()?,
+            None => backoff.try_unlimited().ok()?,
+        };
+        let policy = match nearest.get_within() {
+            Some(within) => policy.within(within),
+            None => policy,
+        };
+        Some(Self(Arc::new(Parts { draws, policy, nearest, title, name })))
+    }
+
+    /// The policy, for the engine.
+    pub fn policy(&self) -> &Policy<Draws> {
+        &self.0.policy
+    }
+
+    /// The policy of our own that comes nearest.
+    pub fn nearest(&self) -> Policy {
+        self.0.nearest
+    }
+
+    /// The system whose law it is.
+    pub fn title(&self) -> &'static str {
+        self.0.title
+    }
+
+    /// What delay `n` can be.
+    pub fn forecast(&self, n: u32) -> Forecast {
+        self.0.draws.at(n).forecast()
+    }
+
+    pub(crate) fn forecasts(&self) -> impl Iterator<Item = Forecast> {
+        let count = self.0.policy.attempts().map_or(u32::MAX, |attempts| attempts - 1);
+        (0..count).map(|n| self.forecast(n))
+    }
+
+    /// The sum of the first `count` delays.
+    pub(crate) fn total_of(&self, count: u32) -> Forecast {
+        let retries = self.0.policy.attempts().map_or(u32::MAX, |attempts| attempts - 1);
+        let count = count.min(retries);
+        let table = u32::try_from(self.0.draws.0.len()).unwrap_or(u32::MAX);
+        let zero = Duration::ZERO;
+        let mut sum = Forecast { least: zero, mean: zero, greatest: zero };
+        let mut add = |delay: Forecast, times: u32| {
+            let more = |one: Duration| {
+                let nanos = one.as_nanos().saturating_mul(u128::from(times));
+                Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+            };
+            sum.least = sum.least.saturating_add(more(delay.least));
+            sum.mean = sum.mean.saturating_add(more(delay.mean));
+            sum.greatest = sum.greatest.saturating_add(more(delay.greatest));
+        };
+        (0..count.min(table)).for_each(|n| add(self.forecast(n), 1));
+        if count > table {
+            add(self.forecast(table), count - table);
+        }
+        sum
+    }
+
+    /// How many delays some call could get to sleep; none where there is no end to them.
+    pub(crate) fn reachable(&self) -> Option<u32> {
+        /// More than this is as good as endless.
+        const LOOKED_AT: u32 = 1 << 20;
+        let retries = self.0.policy.attempts().map(|attempts| attempts - 1);
+        let Some(within) = self.0.policy.get_within() else { return retries };
+        let mut sum = Duration::ZERO;
+        for n in 0..retries.unwrap_or(LOOKED_AT).min(LOOKED_AT) {
+            sum = sum.saturating_add(self.forecast(n).least);
+            if sum >= within {
+                return Some(n);
+            }
+        }
+        retries
+    }
+}
+
+impl std::fmt::Display for Law {
+    /// Dialect and name: no clause says what it does.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0.name.as_str() {
+            "" => f.write_str(self.0.title),
+            name => write!(f, "{} {name}", self.0.title),
+        }
+    }
+}
