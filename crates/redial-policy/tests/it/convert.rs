@@ -389,6 +389,9 @@ fn rust_compiles_to_an_equal_policy() {
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("converted");
     std::fs::create_dir_all(folder.join("src")).unwrap();
+    // Another process may run the same test: its package would be written while ours is built.
+    let lock = std::fs::File::create(folder.join("lock")).unwrap();
+    lock.lock().unwrap();
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../redial");
     let manifest = format!(
         "[package]\nname = \"converted\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n\

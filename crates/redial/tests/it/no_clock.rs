@@ -19,11 +19,15 @@ pub fn spawned() { spawn(retry(&Policy::DEFAULT, fetch)) }
 "#;
 
 /// What `cargo check` says of a program that has redial without its default features.
+#[expect(clippy::incompatible_msrv, reason = "the tests run on the pinned compiler")]
 fn check(name: &str, program: &str) -> String {
     let redial = env!("CARGO_MANIFEST_DIR");
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let package = directory.join(name);
     std::fs::create_dir_all(package.join("src")).expect("a directory for the program");
+    // Another process may run the same test: its package would be written while ours is read.
+    let lock = std::fs::File::create(package.join("lock")).expect("a file to lock");
+    lock.lock().expect("the lock of the package");
     let manifest = format!(
         "package = {{ name = '{name}', edition = '2024' }}\nworkspace = {{}}\n\
          dependencies.redial = {{ path = '{redial}', default-features = false }}\n"
@@ -31,8 +35,8 @@ fn check(name: &str, program: &str) -> String {
     std::fs::write(package.join("Cargo.toml"), manifest).expect("its manifest");
     std::fs::write(package.join("src/lib.rs"), program).expect("its source");
     // With the versions of this workspace, which are here already.
-    let lock = Path::new(redial).join("../../Cargo.lock");
-    std::fs::copy(lock, package.join("Cargo.lock")).expect("the lock file of the workspace");
+    let versions = Path::new(redial).join("../../Cargo.lock");
+    std::fs::copy(versions, package.join("Cargo.lock")).expect("the lock file of the workspace");
 
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["check", "--offline", "--quiet", "--target-dir"]).arg(directory.join("checked"));
