@@ -112,20 +112,17 @@ impl Policy {
 impl<S> Policy<S> {
     #[inline]
     pub(crate) const fn from_retries(backoff: Backoff<S>, retries: u64) -> Self {
-        let mut policy = Self {
+        let mut backoff = backoff;
+        let ready = backoff.ready(retries);
+        Self {
             backoff,
             retries,
             within: NO_LIMIT,
             wait_budget: NO_LIMIT,
-            instant_retries: 0,
-            jittered_retries: 0,
-            jittered_from: NO_LIMIT,
-        };
-        let ready = policy.backoff.ready(retries);
-        policy.instant_retries = ready.instant;
-        policy.jittered_retries = ready.jittered;
-        policy.jittered_from = ready.jittered_from;
-        policy
+            instant_retries: ready.instant,
+            jittered_retries: ready.jittered,
+            jittered_from: ready.jittered_from,
+        }
     }
 
     /// No attempt starts once this much time has passed since the start of the first one. That is
@@ -275,7 +272,7 @@ impl<S: Schedule> Policy<S> {
         }
         // A formula under full jitter, past its first delays and still growing.
         let shape = self.backoff.shape();
-        let delay = shape.kind().formula(n).min(shape.looked_up(u64::MAX));
+        let delay = shape.worked_out(n).min(shape.looked_up(u64::MAX));
         pick(0, delay, random.word())
     }
 

@@ -47,6 +47,77 @@ impl Powers {
     }
 }
 
+/// A few powers of one factor, in one word each: the first eight, and six that are eight apart. Each
+/// of 48 others is the product of two of them.
+pub(crate) struct Steps;
+
+impl Steps {
+    const SMALL: usize = 8;
+    const LARGE: usize = 6;
+
+    /// How many words they take.
+    pub(crate) const WORDS: usize = Self::SMALL + Self::LARGE;
+
+    /// How many powers follow from them.
+    pub(crate) const REACH: u64 = (Self::SMALL * Self::LARGE) as u64;
+
+    /// Writes them to the words from `at` on; `first` is the first power that they are for, below 64.
+    pub(crate) const fn write<const N: usize>(
+        words: &mut [u64; N],
+        at: usize,
+        factor: Decimal,
+        first: u32,
+    ) {
+        let step = Narrow::from_decimal(factor);
+        let (mut small, mut n) = (Narrow::ONE, 0);
+        while n < Self::SMALL {
+            words[at + n] = small.packed();
+            small = small.times(step);
+            n += 1;
+        }
+        let mut large = step.to_the(first);
+        while n < Self::WORDS {
+            words[at + n] = large.packed();
+            if !large.exceeds_all() {
+                large = large.times(small);
+            }
+            n += 1;
+        }
+    }
+
+    /// `initial` times the power that is `past` the first one, below [`REACH`](Self::REACH); `None`
+    /// where the error leaves open which nanosecond is the nearest.
+    pub(crate) const fn scaled<const N: usize>(
+        words: &[u64; N],
+        at: usize,
+        past: u64,
+        initial: u64,
+    ) -> Option<u64> {
+        let (large, small) = (past as usize / Self::SMALL, past as usize % Self::SMALL);
+        let (large, small) = (words[at + Self::SMALL + large], words[at + small]);
+        let [exponent, other] = [large & EXPONENT, small & EXPONENT];
+        let power = (((large - exponent) as u128 * (small - other) as u128) >> 64) + 1;
+        let down = BIAS.wrapping_sub(exponent + other);
+        let product = initial as u128 * power;
+        let above_64 = (product >> 64) as u64;
+        // What saturates, or nearly does, is for somebody else.
+        if down.wrapping_sub(1) > 62 || above_64 >> (down - 1) != 0 || above_64 >= 1 << 53 {
+            return None;
+        }
+        let (low, carry) = (product as u64).overflowing_add(1 << (down - 1));
+        let nanos = ((above_64 + carry as u64) << (64 - down)) | (low >> down);
+        // The exact value is less by 512 parts in 2⁶³ at most: two that were packed are 127 too large,
+        // the power before that had two for each factor, of which there are at most 64, and the
+        // product has two.
+        let loss = (above_64 + 1) << 10;
+        if loss <= low & ((1 << down) - 1) { Some(nanos) } else { None }
+    }
+}
+
+/// Where a packed power has its exponent: from −63 to 2, and [`BIAS`] more.
+const EXPONENT: u64 = (1 << 7) - 1;
+const BIAS: u64 = 64;
+
 const fn whole_power(initial: u64, factor: u64, n: u32) -> u64 {
     if factor == 1 {
         return initial;
@@ -113,6 +184,18 @@ impl Narrow {
         } else {
             Self::round_up(high << 1 | low >> 63, exponent - 1, low << 1 > 0, error)
         }
+    }
+
+    /// In one word, rounded up: the exponent takes the place of the lowest bits of the mantissa.
+    const fn packed(self) -> u64 {
+        let exponent = if self.exceeds_all() { 2 } else { self.exponent };
+        let low = self.mantissa & EXPONENT;
+        let (mantissa, exponent) = match (self.mantissa - low).checked_add(EXPONENT + 1) {
+            _ if low == 0 => (self.mantissa, exponent),
+            Some(mantissa) => (mantissa, exponent),
+            None => (1 << 63, exponent + 1),
+        };
+        mantissa | (exponent + BIAS as i32) as u64
     }
 
     /// By squaring, and not much further than 2⁶⁴: past that every product has saturated.

@@ -5,6 +5,7 @@ use core::hash::{Hash, Hasher};
 
 use crate::invalid::{Invalid, Mistake};
 use crate::modifier::{Chain, Modifier};
+use crate::power::Steps;
 use crate::source::{Kind, LIST_MAX, Series};
 
 /// How many delays can be looked up.
@@ -22,12 +23,18 @@ pub(crate) struct Shape {
     /// From which one on every delay of a formula is the last entry.
     settled: u32,
     /// The entries of a list. For a formula, once [`ready`](Self::ready): its first delays behind
-    /// the `max`es that the chain begins with.
+    /// the `max`es that the chain begins with, then perhaps [`Steps`], and what they settle at.
     delays: [u64; READY],
 }
 
 /// All delays of a formula can be looked up.
 const ALL: u8 = u8::MAX;
+
+/// Some can, and the entries after those are [`Steps`].
+const STEPPED: u8 = ALL - 1;
+
+/// How many that is.
+const BEFORE_STEPS: usize = LAST as usize - Steps::WORDS;
 
 /// They settle never, or later than anybody lives to see.
 const NEVER: u32 = u32::MAX;
@@ -156,7 +163,7 @@ impl Shape {
             self.look_ahead(retries);
         }
         let then = self.then();
-        let known = if self.known == ALL { u64::MAX } else { self.known as u64 };
+        let known = self.known();
         let known = if known < retries { known } else { retries };
         let (jittered, jittered_from) = match then {
             Then::FullJitter => (known, self.settles_at()),
@@ -164,6 +171,15 @@ impl Shape {
         };
         let instant = matches!((self.kind, then), (Kind::Constant(0), Then::Nothing));
         Ready { instant: if instant { retries } else { 0 }, jittered, jittered_from }
+    }
+
+    #[inline]
+    const fn known(&self) -> u64 {
+        match self.known {
+            ALL => u64::MAX,
+            STEPPED => BEFORE_STEPS as u64,
+            known => known as u64,
+        }
     }
 
     const fn settles_at(&self) -> u64 {
@@ -207,6 +223,11 @@ impl Shape {
             n += 1;
         }
         self.stay_open(cap, wanted, retries);
+        // Powers of a fraction are dear: rather half as many looked up, and twice as many within reach.
+        if let (Kind::Exponential { factor, .. }, true) = (self.kind, wanted < retries) {
+            Steps::write(&mut self.delays, BEFORE_STEPS, factor, BEFORE_STEPS as u32);
+            self.known = STEPPED;
+        }
     }
 
     /// So many were worked out, and they have not settled.
@@ -250,11 +271,23 @@ impl Shape {
                 let cap = self.source_cap();
                 if base < cap { base } else { cap }
             }
-            _ if self.known == ALL || n < self.known as u64 || n >= self.settles_at() => {
-                self.looked_up(n)
-            }
-            kind => kind.formula(n),
+            _ if n < self.known() || n >= self.settles_at() => self.looked_up(n),
+            _ => self.worked_out(n),
         }
+    }
+
+    /// Delay `n` of a formula, where it cannot be looked up.
+    #[inline]
+    pub(crate) const fn worked_out(&self, n: u64) -> u64 {
+        let past = n.wrapping_sub(BEFORE_STEPS as u64);
+        if let (Kind::Exponential { initial, .. }, true) =
+            (self.kind, self.known == STEPPED && past < Steps::REACH)
+        {
+            if let Some(delay) = Steps::scaled(&self.delays, BEFORE_STEPS, past, initial) {
+                return delay;
+            }
+        }
+        self.kind.formula(n)
     }
 }
 

@@ -54,6 +54,29 @@ fn random_policies_give_the_delays_of_the_reference() {
     });
 }
 
+/// What is worked out from a few powers is what the exact power is, also where it lies half way
+/// between two nanoseconds.
+#[test]
+fn slow_factors_give_the_delays_of_the_reference() {
+    each_case(1500, |dice| {
+        let billionths = match dice.one_in(3) {
+            true => SECOND + 125_000_000 * (1 + dice.word() % 15),
+            false => SECOND + dice.word() % (2 * SECOND),
+        };
+        let initial = match dice.one_in(3) {
+            true => dice.word() % 2000,
+            false => dice.word() >> (dice.word() % 64),
+        };
+        let factor = billionths as f64 / SECOND as f64;
+        let backoff = Backoff::exponential(Duration::from_nanos(initial)).factor(factor);
+        let exact: Vec<u64> = reference::power::powers(initial, billionths).take(80).collect();
+        for policy in [backoff.unlimited(), backoff.full_jitter().unlimited()] {
+            let delays = policy.delays(|| MAX).take(80).map(|delay| delay.as_nanos() as u64);
+            assert_eq!(delays.collect::<Vec<_>>(), exact, "{policy}");
+        }
+    });
+}
+
 /// A slow factor comes to its cap long after what is worked out beforehand ends.
 #[test]
 fn delays_are_exact_before_and_after_they_have_settled() {
