@@ -5,14 +5,14 @@
 
 use std::fmt;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use redial_core::{Breaker, BreakerBuilder, BreakerSnapshot, BreakerState, Permit, Pretty, Time};
 use serde::{Deserialize, Serialize};
 
 use super::lock::{self, Byte, PROBES_MAX};
-use super::record::{self, LOCK_TIMEOUT, Look, OPEN_TIMEOUT, Record, VERSION};
+use super::record::{self, LOCK_TIMEOUT, Look, Record, SharedFile, VERSION};
 use super::{Clock, seconds, time, wall_clock};
 
 /// The settings, then the state. In a file that a person writes, all fields but `redial` may be missing.
@@ -207,11 +207,7 @@ pub struct BreakerSettings {
 
 /// A circuit breaker that is shared by all processes which name its file.
 #[derive(Clone, Debug)]
-pub struct SharedBreaker {
-    path: PathBuf,
-    clock: Clock,
-    lock_timeout: Duration,
-}
+pub struct SharedBreaker(SharedFile);
 
 /// Why an attempt may not run. Its text completes "the breaker is …".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -282,38 +278,29 @@ impl SharedBreaker {
     /// # Errors
     /// What is wrong with the file.
     pub fn open(path: &Path) -> Result<Self, String> {
-        Self::open_at(path, wall_clock)
+        Self::open_within(path, wall_clock, LOCK_TIMEOUT)
     }
 
-    pub(super) fn open_at(path: &Path, clock: Clock) -> Result<Self, String> {
-        Self::open_within(path, clock, LOCK_TIMEOUT)
-    }
-
-    /// The same with another time to wait for the lock.
     pub(super) fn open_within(path: &Path, clock: Clock, lock: Duration) -> Result<Self, String> {
-        let patient = Self { path: path.to_owned(), clock, lock_timeout: lock.max(OPEN_TIMEOUT) };
-        patient.change(|_, _| ())?;
-        Ok(Self { lock_timeout: lock, ..patient })
+        SharedFile::open(path, clock, lock, |file| Self(file).change(|_, _| ())).map(Self)
     }
 
     /// Asks whether an attempt may run. A process has one permit at a time.
     pub(crate) fn admit(&self) -> Result<Result<SharedPermit, Refusal>, String> {
-        let (decision, file) =
-            record::change(&self.path, self.lock_timeout, |record: &mut BreakerRecord, file| {
-                let now = (self.clock)();
-                let breaker = record.resume(record.running(file)?, now)?;
-                let admitted = breaker.admit(|| now).map(Permit::into_period);
-                record.keep(breaker.snapshot(now));
-                Ok(match (admitted, breaker.state(now)) {
-                    (Some(period), BreakerState::HalfOpen) => match record.lock_probe(file)? {
-                        Some(byte) => Ok((period, Some(byte))),
-                        None => Err(Refusal::Probing),
-                    },
-                    (Some(period), _) => Ok((period, None)),
-                    (None, BreakerState::Open { until }) => Err(Refusal::Open(until.since(now))),
-                    (None, _) => Err(Refusal::Probing),
-                })
-            })?;
+        let (decision, file) = self.0.change(|record: &mut BreakerRecord, file, now| {
+            let breaker = record.resume(record.running(file)?, now)?;
+            let admitted = breaker.admit(|| now).map(Permit::into_period);
+            record.keep(breaker.snapshot(now));
+            Ok(match (admitted, breaker.state(now)) {
+                (Some(period), BreakerState::HalfOpen) => match record.lock_probe(file)? {
+                    Some(byte) => Ok((period, Some(byte))),
+                    None => Err(Refusal::Probing),
+                },
+                (Some(period), _) => Ok((period, None)),
+                (None, BreakerState::Open { until }) => Err(Refusal::Open(until.since(now))),
+                (None, _) => Err(Refusal::Probing),
+            })
+        })?;
         Ok(decision.map(|(period, byte)| SharedPermit {
             breaker: self.clone(),
             period,
@@ -330,16 +317,14 @@ impl SharedBreaker {
     }
 
     fn change<T>(&self, step: impl FnOnce(&Breaker, Time) -> T) -> Result<T, String> {
-        let (result, _) =
-            record::change(&self.path, self.lock_timeout, |record: &mut BreakerRecord, _| {
-                let now = (self.clock)();
-                // The caller may have a probe running. How many others run makes no difference here.
-                let breaker = record.resume(1, now)?;
-                let result = step(&breaker, now);
-                record.keep(breaker.snapshot(now));
-                Ok(result)
-            })?;
-        Ok(result)
+        let changed = self.0.change(|record: &mut BreakerRecord, _, now| {
+            // The caller may have a probe running. How many others run makes no difference here.
+            let breaker = record.resume(1, now)?;
+            let result = step(&breaker, now);
+            record.keep(breaker.snapshot(now));
+            Ok(result)
+        });
+        changed.map(|(result, _)| result)
     }
 }
 

@@ -1,12 +1,12 @@
 //! A retry budget in a file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use redial_core::{Budget, BudgetBuilder, BudgetSnapshot, Time};
 use serde::{Deserialize, Serialize};
 
-use super::record::{self, LOCK_TIMEOUT, Look, OPEN_TIMEOUT, Record, VERSION};
+use super::record::{self, LOCK_TIMEOUT, Look, Record, SharedFile, VERSION};
 use super::{Clock, seconds, time, wall_clock};
 
 /// The settings, then the state. In a file that a person writes, all fields but `redial` may be missing.
@@ -127,11 +127,7 @@ pub struct BudgetSettings {
 
 /// A retry budget that is shared by all processes which name its file.
 #[derive(Debug)]
-pub struct SharedBudget {
-    path: PathBuf,
-    clock: Clock,
-    lock_timeout: Duration,
-}
+pub struct SharedBudget(SharedFile);
 
 impl SharedBudget {
     /// Creates a full budget, in a new file or an empty one.
@@ -154,18 +150,11 @@ impl SharedBudget {
     /// # Errors
     /// What is wrong with the file.
     pub fn open(path: &Path) -> Result<Self, String> {
-        Self::open_at(path, wall_clock)
+        Self::open_within(path, wall_clock, LOCK_TIMEOUT)
     }
 
-    pub(super) fn open_at(path: &Path, clock: Clock) -> Result<Self, String> {
-        Self::open_within(path, clock, LOCK_TIMEOUT)
-    }
-
-    /// The same with another time to wait for the lock.
     pub(super) fn open_within(path: &Path, clock: Clock, lock: Duration) -> Result<Self, String> {
-        let patient = Self { path: path.to_owned(), clock, lock_timeout: lock.max(OPEN_TIMEOUT) };
-        patient.change(|_, _| ())?;
-        Ok(Self { lock_timeout: lock, ..patient })
+        SharedFile::open(path, clock, lock, |file| Self(file).change(|_, _| ())).map(Self)
     }
 
     /// Adds the deposit of a run that starts.
@@ -184,15 +173,13 @@ impl SharedBudget {
     }
 
     fn change<T>(&self, step: impl FnOnce(&Budget, Time) -> T) -> Result<T, String> {
-        let (result, _) =
-            record::change(&self.path, self.lock_timeout, |record: &mut BudgetRecord, _| {
-                let now = (self.clock)();
-                let budget = record.resume(now)?;
-                let result = step(&budget, now);
-                record.keep(budget.snapshot());
-                Ok(result)
-            })?;
-        Ok(result)
+        let changed = self.0.change(|record: &mut BudgetRecord, _, now| {
+            let budget = record.resume(now)?;
+            let result = step(&budget, now);
+            record.keep(budget.snapshot());
+            Ok(result)
+        });
+        changed.map(|(result, _)| result)
     }
 }
 

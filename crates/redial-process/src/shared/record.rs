@@ -8,14 +8,16 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::libc;
+use redial_core::Time;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::Clock;
 use super::lock::{self, Byte};
 
 /// What a file can hold.
@@ -35,7 +37,7 @@ const LENGTH_MAX: usize = 4096;
 
 /// How long to wait for the lock before anything runs. A change takes microseconds: a process that has
 /// the lock for longer was stopped in the middle of a change.
-pub(super) const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long to wait for the lock during a run, which handles no signal meanwhile.
 pub const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
@@ -52,19 +54,43 @@ fn version() -> u32 {
     VERSION
 }
 
-/// Changes the record in a file under its lock. Returns the open file, because what `step` locked in it
-/// stays locked only until it is closed. Where `step` fails, nothing is changed. A missing file is
-/// created.
-pub(super) fn change<R: Record, T>(
-    path: &Path,
-    timeout: Duration,
-    step: impl FnOnce(&mut R, &File) -> Result<T, String>,
-) -> Result<(T, File), String> {
-    let changed = under_lock(path, timeout, Missing::Create, |file| change_locked(file, step));
-    changed.map_err(of_file::<R>(path))
+/// A file as one process uses it: by its path, with its clock, and waiting so long for the lock.
+#[derive(Clone, Debug)]
+pub(super) struct SharedFile {
+    path: PathBuf,
+    clock: Clock,
+    lock_timeout: Duration,
 }
 
-/// The same for a file that exists.
+impl SharedFile {
+    /// A file that `check` finds sound, with more time for the lock than there is later.
+    pub(super) fn open(
+        path: &Path,
+        clock: Clock,
+        lock_timeout: Duration,
+        check: impl FnOnce(Self) -> Result<(), String>,
+    ) -> Result<Self, String> {
+        let file = Self { path: path.to_owned(), clock, lock_timeout };
+        check(Self { lock_timeout: lock_timeout.max(OPEN_TIMEOUT), ..file.clone() })?;
+        Ok(file)
+    }
+
+    /// Changes the record under the lock. Returns the open file, because what `step` locked in it stays
+    /// locked only until it is closed. Where `step` fails, nothing is changed. A missing file is
+    /// created.
+    pub(super) fn change<R: Record, T>(
+        &self,
+        step: impl FnOnce(&mut R, &File, Time) -> Result<T, String>,
+    ) -> Result<(T, File), String> {
+        let step = |record: &mut R, file: &File| step(record, file, (self.clock)());
+        let changed = under_lock(&self.path, self.lock_timeout, Missing::Create, |file| {
+            change_locked(file, step)
+        });
+        changed.map_err(of_file::<R>(&self.path))
+    }
+}
+
+/// Changes the record of a file that exists.
 pub(super) fn change_existing<R: Record, T>(
     path: &Path,
     step: impl FnOnce(&mut R, &File) -> Result<T, String>,

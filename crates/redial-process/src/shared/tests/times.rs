@@ -7,7 +7,9 @@ use redial_core::Time;
 
 use super::super::breaker::{BreakerStatus, State};
 use super::super::budget::BudgetStatus;
-use super::super::{Refusal, SharedBreaker, SharedBudget, record, seconds, time, wall_clock};
+use super::super::{
+    LOCK_TIMEOUT, Refusal, SharedBreaker, SharedBudget, record, seconds, time, wall_clock,
+};
 use super::{Place, permitted, refused};
 
 thread_local! {
@@ -20,11 +22,12 @@ fn set(seconds: f64) {
 }
 
 fn budget(place: &Place) -> SharedBudget {
-    SharedBudget::open_at(&place.path(), || NOW.get()).expect("the file is sound")
+    SharedBudget::open_within(&place.path(), || NOW.get(), LOCK_TIMEOUT).expect("the file is sound")
 }
 
 fn breaker(place: &Place) -> SharedBreaker {
-    SharedBreaker::open_at(&place.path(), || NOW.get()).expect("the file is sound")
+    SharedBreaker::open_within(&place.path(), || NOW.get(), LOCK_TIMEOUT)
+        .expect("the file is sound")
 }
 
 fn fail(breaker: &SharedBreaker) {
