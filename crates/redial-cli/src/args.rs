@@ -22,7 +22,7 @@ mod report;
 mod shared;
 mod simulate;
 
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::builder::{PossibleValue, Str, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, Command, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::check::{Check, CheckFormat};
@@ -49,9 +49,9 @@ pub(crate) use self::simulate::{ExperimentFlags, OutputFlags, Simulate, Tune};
 
 /// Values that shells complete; any other is accepted here and judged by the verb.
 #[derive(Clone)]
-struct Suggested(fn() -> Vec<&'static str>);
+struct Suggested<T>(fn() -> Vec<T>);
 
-impl TypedValueParser for Suggested {
+impl<T: Into<Str> + Clone + 'static> TypedValueParser for Suggested<T> {
     type Value = String;
 
     fn parse_ref(
@@ -68,25 +68,9 @@ impl TypedValueParser for Suggested {
     }
 }
 
-fn verbs() -> Vec<&'static str> {
-    vec![
-        "run",
-        "until",
-        "map",
-        "plan",
-        "check",
-        "explain",
-        "convert",
-        "classify",
-        "report",
-        "shared",
-        "simulate",
-        "tune",
-        "flow",
-        "completions",
-        "man",
-        "help",
-    ]
+fn verbs() -> Vec<String> {
+    let command = Verb::augment_subcommands(Command::new("redial"));
+    command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect()
 }
 
 /// Retry policies you can read, check, see, prove and run.

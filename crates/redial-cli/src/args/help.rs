@@ -5,8 +5,9 @@ use clap::Args;
 use super::rules::rule_sets;
 use super::{Suggested, verbs};
 
-fn topics() -> Vec<&'static str> {
-    [crate::verb::help::topics(), verbs()].concat()
+fn topics() -> Vec<String> {
+    let topics = crate::verb::help::topics().into_iter().map(str::to_owned);
+    topics.chain(verbs()).collect()
 }
 
 /// `redial completions`
