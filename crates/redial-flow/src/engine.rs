@@ -99,6 +99,8 @@ pub struct Engine {
     /// What the run's clock was when the reactor's began.
     origin: Time,
     slots: Vec<Slot>,
+    /// How many of them there may be.
+    slots_max: usize,
     sources: Sources,
     outputs: HashMap<TaskId, Stored>,
     last_exit: HashMap<TaskId, u8>,
@@ -162,7 +164,7 @@ impl Engine {
         if let Some(record) = self.untold.take() {
             observer.recorded(&self.view(), &record);
         }
-        self.make_slots(observer)?;
+        self.make_first_slot()?;
         loop {
             self.collect(observer);
             let was_stopping = self.stopping.is_some();
@@ -217,19 +219,18 @@ impl Engine {
         const BATCH_MAX: usize = 4096;
         loop {
             let now = self.now();
-            let free = match self.stopping {
-                Some(_) => None,
-                None => self.slots.iter().position(|slot| matches!(slot.state, SlotState::Idle)),
-            };
+            let is_free = self.stopping.is_none() && self.has_free_slot();
             if self.batch.len() >= BATCH_MAX {
                 return Ok(Turn::Again);
             }
             let (machine, sources) = (&mut self.machine, &mut self.sources);
-            match machine.next(now, free.is_some(), &mut |map| sources.supply(map)) {
+            match machine.next(now, is_free, &mut |map| sources.supply(map)) {
                 Next::Write(record) => self.settled(*record),
                 Next::Start(task) => {
-                    let Some(free) = free else { return Ok(Turn::Wait(None)) };
-                    self.claim(free, task, observer);
+                    // Without one after all, the machine is asked for what else there is to do.
+                    if let Some(free) = self.free_slot(observer) {
+                        self.claim(free, task, observer);
+                    }
                 }
                 Next::Read(map) => self.read(map, observer)?,
                 Next::Wait(until) => {

@@ -2,8 +2,9 @@
 
 mod board;
 mod delivery;
+mod held;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -20,7 +21,8 @@ use redial_process::shared::Refusal;
 use redial_process::{Survivors, signals};
 
 use self::board::Board;
-use self::delivery::{Held, Undelivered};
+use self::delivery::Undelivered;
+use self::held::Held;
 use crate::args::{Progress, TellingFlags};
 use crate::console::narrator::Level;
 use crate::duration::compact;
@@ -203,7 +205,7 @@ pub(crate) struct Teller {
     /// Of tasks that have failed, how the last attempt ended.
     last: HashMap<TaskId, String>,
     /// The outputs of items that are over before an earlier one.
-    held: BTreeMap<u32, Held>,
+    held: Held,
     /// The item whose output is printed next.
     next: u32,
     is_stdout_closed: bool,
@@ -251,7 +253,7 @@ impl Teller {
             skipped: 0,
             reasons: HashMap::new(),
             last: HashMap::new(),
-            held: BTreeMap::new(),
+            held: Held::default(),
             next: 0,
             is_stdout_closed: false,
             undelivered: None,

@@ -192,6 +192,7 @@ impl Engine {
             prepared,
             machine,
             journal,
+            slots_max: options.slots.get() as usize,
             options,
             reactor,
             origin,

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use nix::errno::Errno;
 use redial_core::Time;
 use redial_policy::Rules;
 use redial_process::{Control, SlotId, Stdin, Streams, ending};
@@ -54,61 +55,88 @@ pub(super) struct Ended {
 }
 
 impl Engine {
-    pub(super) fn make_slots(&mut self, observer: &mut dyn Observer) -> Result<(), EngineError> {
-        let no_file = |error: io::Error| {
-            EngineError::System(format!("no file for the output of a job can be had: {error}"))
-        };
+    /// Makes the first slot: where there is none, nothing can be run.
+    pub(super) fn make_first_slot(&mut self) -> Result<(), EngineError> {
         if let Some(waker) = self.sources.take_waker().map_err(no_file)? {
             self.reactor.wake_on(waker);
         }
-        // What is opened for a moment, to start a command or to read items, needs room beside the slots.
-        let room: Vec<_> = (0..DESCRIPTORS_FREE).map_while(|_| io::pipe().ok()).collect();
-        let wanted = self.options.slots.get() as usize;
-        while self.slots.len() < wanted {
-            let spare = match Written::pair() {
-                Ok(pair) => Some(pair),
-                Err(error) if self.slots.is_empty() => return Err(no_file(error)),
-                Err(error) => {
-                    self.fewer_slots(wanted, &error.to_string(), observer);
-                    break;
-                }
-            };
-            let streams = Streams::new(Stdin::Null, true, &Rules::default());
-            match self.reactor.guarded_slot(streams, self.options.guard) {
-                Ok(id) => self.slots.push(Slot {
-                    id,
-                    state: SlotState::Idle,
-                    spare,
-                    control: Control::create(),
-                }),
-                Err(nix::errno::Errno::ENOSYS) if self.slots.is_empty() => {
-                    let streams = Streams::new(Stdin::Null, true, &Rules::default());
-                    let id = self.reactor.only_slot(streams);
-                    let (state, control) = (SlotState::Idle, Control::create());
-                    self.slots.push(Slot { id, state, spare, control });
-                    if wanted > 1 {
-                        observer.warned("only Linux runs more than one job at a time; one runs");
-                    }
-                    break;
-                }
-                Err(error) if self.slots.is_empty() => {
-                    let why = ending::fault_of_the_system(error).unwrap_or(error.desc());
-                    let message = format!("cannot start a guard for commands: {why}");
-                    return Err(EngineError::System(message));
-                }
-                Err(error) => {
-                    let why = ending::fault_of_the_system(error).unwrap_or(error.desc());
-                    self.fewer_slots(wanted, why, observer);
-                    break;
-                }
-            }
+        if !self.slots.is_empty() {
+            return Ok(());
         }
-        drop(room);
+        let slot = self.new_slot().map_err(|error| match error {
+            NoSlot::File(error) => no_file(error),
+            NoSlot::Guard(error) => {
+                EngineError::System(format!("cannot start a guard for commands: {}", why(error)))
+            }
+        })?;
+        self.slots.push(slot);
         Ok(())
     }
 
-    fn fewer_slots(&self, wanted: usize, why: &str, observer: &mut dyn Observer) {
-        let count = self.slots.len();
-        observer.warned(&format!("{count} of {wanted} jobs run at a time: {why}"));
+    /// Whether an attempt could run now.
+    pub(super) fn has_free_slot(&self) -> bool {
+        self.slots.len() < self.slots_max || self.idle_slot().is_some()
     }
+
+    fn idle_slot(&self) -> Option<usize> {
+        self.slots.iter().position(|slot| matches!(slot.state, SlotState::Idle))
+    }
+
+    /// A slot for an attempt. Each has a process beside it, so none is made before it is needed.
+    pub(super) fn free_slot(&mut self, observer: &mut dyn Observer) -> Option<usize> {
+        if let Some(idle) = self.idle_slot() {
+            return Some(idle);
+        }
+        if self.slots.len() >= self.slots_max {
+            return None;
+        }
+        match self.new_slot() {
+            Ok(slot) => {
+                self.slots.push(slot);
+                Some(self.slots.len() - 1)
+            }
+            Err(error) => {
+                let (count, wanted) = (self.slots.len(), self.slots_max);
+                self.slots_max = count;
+                observer.warned(&match error {
+                    NoSlot::Guard(Errno::ENOSYS) => {
+                        "only Linux runs more than one job at a time; one runs".to_owned()
+                    }
+                    NoSlot::Guard(error) => {
+                        format!("{count} of {wanted} jobs run at a time: {}", why(error))
+                    }
+                    NoSlot::File(error) => {
+                        format!("{count} of {wanted} jobs run at a time: {error}")
+                    }
+                });
+                None
+            }
+        }
+    }
+
+    fn new_slot(&mut self) -> Result<Slot, NoSlot> {
+        // What is opened for a moment, to start a command or to read items, needs room beside the slots.
+        let _room: Vec<_> = (0..DESCRIPTORS_FREE).map_while(|_| io::pipe().ok()).collect();
+        let spare = Some(Written::pair().map_err(NoSlot::File)?);
+        let streams = || Streams::new(Stdin::Null, true, &Rules::default());
+        let id = match self.reactor.guarded_slot(streams(), self.options.guard) {
+            Err(Errno::ENOSYS) if self.slots.is_empty() => self.reactor.only_slot(streams()),
+            made => made.map_err(NoSlot::Guard)?,
+        };
+        Ok(Slot { id, state: SlotState::Idle, spare, control: Control::create() })
+    }
+}
+
+/// Why there is not another slot.
+enum NoSlot {
+    File(io::Error),
+    Guard(Errno),
+}
+
+fn no_file(error: io::Error) -> EngineError {
+    EngineError::System(format!("no file for the output of a job can be had: {error}"))
+}
+
+fn why(error: Errno) -> &'static str {
+    ending::fault_of_the_system(error).unwrap_or(error.desc())
 }

@@ -9,10 +9,10 @@ use redial_flow::engine::{View, Written};
 use redial_flow::flow::Place;
 use redial_flow::machine::TaskId;
 use redial_policy::Stream;
-use redial_process::Store;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
+use super::held::Waiting;
 use super::{Teller, Words};
 
 /// How many of those whose output is lost are named.
@@ -54,13 +54,6 @@ impl Undelivered {
     }
 }
 
-/// The output of an item that is over before an earlier one.
-#[derive(Debug, Default)]
-pub(super) struct Held {
-    name: String,
-    stores: [Store; 2],
-}
-
 impl Teller {
     /// Passes on what a task wrote.
     pub(super) fn pass_on(
@@ -81,7 +74,7 @@ impl Teller {
             self.print_held(run, item);
             if item != self.next {
                 let name = self.name(run, task);
-                return self.hold(item, name, [stdout, stderr]);
+                return self.hold(item, &name, [stdout, stderr]);
             }
         }
         if stdout.length() == 0 && stderr.length() == 0 {
@@ -115,18 +108,10 @@ impl Teller {
     }
 
     /// Holds back what an item wrote, until those before it are over.
-    fn hold(&mut self, item: u32, name: String, streams: [&Written; 2]) {
-        let held = self.held.entry(item).or_default();
-        held.name = name;
-        let copied = streams
-            .into_iter()
-            .zip(&mut held.stores)
-            .try_for_each(|(written, store)| written.copy_to(&mut Into(store)));
-        if let Err(error) = copied {
-            let name = std::mem::take(&mut held.name);
-            self.held.remove(&item);
+    fn hold(&mut self, item: u32, name: &str, streams: [&Written; 2]) {
+        if let Err(error) = self.held.hold(item, name, streams) {
             let why = format!("cannot hold output back for --keep-order: {error}");
-            self.lose(Why::Error(why), &name);
+            self.lose(Why::Error(why), name);
         }
     }
 
@@ -175,8 +160,8 @@ impl Teller {
         let is_over =
             |item| run.machine.item(map as u32, item).is_some_and(|state| state.is_finished());
         while self.next < end && is_over(self.next) {
-            if let Some(held) = self.held.remove(&self.next) {
-                self.print_stores(&held);
+            if let Some(waiting) = self.held.remove(self.next) {
+                self.print_waiting(&waiting);
             }
             self.next += 1;
         }
@@ -184,20 +169,24 @@ impl Teller {
 
     /// Prints what is still held back, at the end.
     pub(super) fn print_all_held(&mut self) {
-        for held in std::mem::take(&mut self.held).into_values() {
-            self.print_stores(&held);
+        while let Some(waiting) = self.held.remove_first() {
+            self.print_waiting(&waiting);
         }
     }
 
-    fn print_stores(&mut self, held: &Held) {
+    fn print_waiting(&mut self, waiting: &Waiting) {
+        const STDOUT: usize = 0;
+        const STDERR: usize = 1;
         self.board.clear();
-        let [stdout, stderr] = &held.stores;
-        if stdout.length() > 0 {
-            self.print(&held.name, |output| copy(stdout, output));
-            self.board.printed(Stream::Stdout, last(stdout));
+        let held = std::mem::take(&mut self.held);
+        if let Some(last) = held.last(waiting, STDOUT) {
+            self.print(&waiting.name, |output| held.copy(waiting, STDOUT, output));
+            self.board.printed(Stream::Stdout, Some(last));
         }
-        let _ = copy(stderr, &mut io::stderr().lock());
-        self.board.printed(Stream::Stderr, last(stderr));
+        let _ = held.copy(waiting, STDERR, &mut io::stderr().lock());
+        self.board.printed(Stream::Stderr, held.last(waiting, STDERR));
+        self.held = held;
+        self.held.tidy();
     }
 }
 
@@ -223,37 +212,4 @@ impl Write for Stdout {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// A store that can be written to.
-struct Into<'s>(&'s mut Store);
-
-impl Write for Into<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.append(bytes).map(|()| bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Writes what was stored to somebody else.
-fn copy(store: &Store, output: &mut dyn Write) -> io::Result<()> {
-    let mut buffer = [0; 16 << 10];
-    let mut at = 0;
-    loop {
-        let read = store.read_at(at, &mut buffer)?;
-        if read == 0 {
-            return Ok(());
-        }
-        output.write_all(&buffer[..read])?;
-        at += read as u64;
-    }
-}
-
-fn last(store: &Store) -> Option<u8> {
-    let mut byte = [0];
-    let at = store.length().checked_sub(1)?;
-    matches!(store.read_at(at, &mut byte), Ok(1)).then_some(byte[0])
 }

@@ -229,7 +229,7 @@ fn with_few_descriptors_fewer_jobs_run_at_once_and_with_too_few_none() {
     for (limit, code) in [(20, 125), (44, 0), (64, 0), (128, 0)] {
         let _ = std::fs::remove_file(stage.path("ran"));
         let job = "sh -c 'echo $1 >>ran' sh";
-        let map = format!("ulimit -n {limit}; {REDIAL} map -j 100 -- {job} <items 2>err");
+        let map = format!("ulimit -n {limit}; {REDIAL} map -j 100 --items items -- {job} 2>err");
         let output = shell(&stage, &map);
         let said = stage.text("err");
         assert_eq!(output.status.code(), Some(code), "{limit}: {said}");

@@ -50,6 +50,52 @@ fn so_many_jobs_run_at_once_and_not_more() {
     assert_eq!(most, 2);
 }
 
+/// The first item is slow, and all the others have to wait for it with what they wrote.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_waits_for_its_turn_is_not_kept_in_memory() {
+    let stage = Stage::new();
+    stage.write("items", numbers(101));
+    let script = r#"case $1 in
+        1) echo ready >bell; read word <gate
+           redial=$(awk '/^PPid/ { print $2 }' /proc/$PPID/status)
+           awk '/^VmHWM/ { print $2 }' /proc/$redial/status >peak;;
+        101) echo last >bell;;
+        *) head -c 1000000 /dev/zero;;
+    esac"#;
+    let flags = ["-j", "2", "--keep-order", "--items", "items", "--", "sh", "-c", script, "sh"];
+    let mut command = command(&stage, &flags);
+    command.stdout(stage.create("out"));
+    let mut running = started(&mut command);
+    stage.hear_that("ready").unwrap();
+    stage.hear_that("last").unwrap();
+    stage.open();
+    assert_eq!(running.end(stage.patience).unwrap().code(), 0);
+    let kilobytes: u64 = stage.text("peak").trim().parse().unwrap();
+    assert!(kilobytes < 64_000, "{kilobytes}");
+    assert_eq!(std::fs::metadata(stage.path("out")).unwrap().len(), 99_000_000);
+}
+
+/// Each job has a guard process for its parent, a child of redial.
+#[cfg(target_os = "linux")]
+#[test]
+fn more_jobs_than_items_start_no_more_processes() {
+    let stage = Stage::new();
+    let script = r#"redial=$(awk '/^PPid/ { print $2 }' /proc/$PPID/status)
+        cat /proc/[0-9]*/status 2>/dev/null | grep -c "^PPid:[[:space:]]*$redial$""#;
+    for (items, guards) in [(1, "1\n"), (3, "3\n")] {
+        // The last one looks.
+        let script = format!("echo ready >bell; read word <gate; {script} >counted");
+        stage.write("items", numbers(items));
+        let words = ["-j", "100", "--items", "items", "--", "sh", "-c", &script, "sh"];
+        let mut running = started(&mut command(&stage, &words));
+        (0..items).for_each(|_| stage.hear_that("ready").unwrap());
+        (0..items).for_each(|_| stage.open());
+        assert_eq!(running.end(stage.patience).unwrap().code(), 0);
+        assert_eq!(stage.text("counted"), guards);
+    }
+}
+
 #[test]
 fn no_window_has_more_starts_than_the_rate_says() {
     let stage = Stage::new();

@@ -128,7 +128,7 @@ fn a_signal_while_items_are_waited_for_ends_it() {
     waits.stdin(read);
     let mut running = started(&mut waits);
     // It has begun to watch for signals once it sleeps in poll with a guard beside it.
-    until(stage.patience, || stage.alive().len() > 2);
+    until(stage.patience, || stage.alive().len() > 1);
     running.signal(Signal::TERM);
     assert_eq!(running.end(stage.patience).unwrap().signal(), Some(Signal::TERM));
     drop(write);
