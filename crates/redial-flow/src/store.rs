@@ -285,6 +285,8 @@ fn flaw(path: &Path) -> io::Result<Option<String>> {
                 path.symlink_metadata()?;
                 return Ok(Some(format!("it has no {name}")));
             }
+            // It may well be a run, of somebody else.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
             Err(error) => return Ok(Some(format!("its {name} cannot be read: {error}"))),
         }
     }

@@ -7,6 +7,8 @@ use redial_process::{Exit, Request, ending};
 
 use super::slot::{Ended, SlotState, Started};
 use super::{Engine, Observer, Stopping, nanos};
+use crate::machine::TaskId;
+use crate::prepared::ReadyAction;
 use crate::record::{Event, Outcome, Record, Verdict};
 
 /// How much of the standard error of a failed attempt is kept.
@@ -77,10 +79,22 @@ impl Engine {
             let rules = &self.prepared.step(task.step).rules;
             let judgement = rules.judge(&ending, &mut rules.watch(), SystemTime::now());
             judged(&mut record, &ending, &judgement);
-            record.message = Some(error.desc().into());
+            let program = self.program_of(task).unwrap_or_default();
+            record.message = Some(format!("{program}{}", error.desc()).into());
             self.last_exit.insert(task, ending::exit_code(&ending));
         }
         self.record(record);
+    }
+
+    /// The program of a task as messages name it.
+    fn program_of(&self, task: TaskId) -> Option<String> {
+        const SHOWN: usize = 200;
+        let ReadyAction::Run(arguments) = &self.prepared.step(task.step).action else {
+            return None;
+        };
+        let program = arguments.first()?.argument(&self.values(Some(task))).ok()?;
+        let program = String::from_utf8_lossy(&program);
+        Some(format!("{}: ", program.chars().take(SHOWN).collect::<String>()))
     }
 
     fn exited(&mut self, at: usize, started: Started, exit: Exit, observer: &mut dyn Observer) {

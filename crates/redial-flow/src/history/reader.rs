@@ -336,6 +336,7 @@ impl Reader {
             stderr_tail,
             output,
             rule: record.rule.clone(),
+            message: record.message.clone(),
         };
         let is_failure = !matches!(outcome, Outcome::Succeeded | Outcome::Cancelled);
         if is_failure {

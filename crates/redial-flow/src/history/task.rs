@@ -173,6 +173,8 @@ pub struct Ended {
     pub output: Option<Output>,
     /// The rule that says what it was.
     pub rule: Option<Box<str>>,
+    /// What else is to be said of it, such as why it could not be started.
+    pub message: Option<Box<str>>,
 }
 
 impl Ended {

@@ -1,5 +1,7 @@
 //! `redial flow dead list` and `show`: tasks that have given up.
 
+use std::collections::BTreeSet;
+
 use redial_flow::history::{History, Task, TaskState, Where, item};
 use redial_flow::store::{Run, RunName, Store};
 
@@ -98,16 +100,36 @@ fn shown<'h>(
     }
     let mut found: Vec<&Task> = Vec::new();
     for key in keys {
-        let mut named = history.named(key).filter(|task| task.state == TaskState::Dead).peekable();
-        if named.peek().is_none() {
+        let mut named: Vec<_> =
+            history.named(key).filter(|task| task.state == TaskState::Dead).collect();
+        if named.is_empty() {
+            named = begun(history, key)?;
+        }
+        if named.is_empty() {
             return Err(Failure::Message(unknown(history, key)));
         }
-        let is_new = |task: &&Task| !found.iter().any(|known| std::ptr::eq(*known, *task));
-        let named: Vec<_> = named.filter(is_new).collect();
+        named.retain(|task| !found.iter().any(|known| std::ptr::eq(*known, *task)));
         found.extend(named);
     }
     found.retain(|task| condition.is_none_or(|condition| condition.holds(run, task)));
     Ok(found)
+}
+
+/// What a long key begins with, as a table shows it: with `…` at its end, and of one key alone.
+fn begun<'h>(history: &'h History, key: &str) -> Result<Vec<&'h Task>, Failure> {
+    let Some(start) = key.strip_suffix('…').filter(|start| !start.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let name = |task: &Task| visible(&history.name(task));
+    let found: Vec<_> = history.dead().filter(|task| name(task).starts_with(start)).collect();
+    let names: BTreeSet<_> = found.iter().map(|task| name(task)).collect();
+    match names.len() {
+        0 | 1 => Ok(found),
+        several => Err(Failure::Message(format!(
+            "{several} dead letters begin with `{start}`; redial flow dead list {} --json has their whole keys",
+            history.run
+        ))),
+    }
 }
 
 fn unknown(history: &History, key: &str) -> String {

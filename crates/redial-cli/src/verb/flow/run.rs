@@ -39,11 +39,21 @@ pub(crate) fn run(arguments: &FlowRun) -> Result<u8, Failure> {
     let engine = match store.create(&name, &pinned) {
         Ok(run) => {
             let held = run.hold().map_err(|error| store_failure(&error))?;
-            let prepared = Prepared::new(definition).map_err(|error| error.to_string())?;
+            let begun = Prepared::new(definition)
+                .map_err(|error| Failure::Message(error.to_string()))
+                .and_then(|prepared| {
+                    Engine::begin(prepared, name.as_str(), seed, Some(held), options)
+                        .map_err(failure)
+                });
+            if begun.is_err() {
+                // Nothing has run, and it would stand among the others as one that was interrupted.
+                let _ = store.remove(&name);
+            }
+            let engine = begun?;
             if arguments.run.is_none() {
                 teller.line(&format!("run {name}"));
             }
-            Engine::begin(prepared, name.as_str(), seed, Some(held), options).map_err(failure)?
+            engine
         }
         // The same run again goes on, if it is the same flow.
         Err(StoreError::Exists { .. }) => {

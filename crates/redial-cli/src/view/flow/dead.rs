@@ -35,6 +35,9 @@ fn one(history: &History, letter: &Letter<'_>, width: usize) -> String {
     let task = letter.task;
     let mut text = styled(BOLD, &visible(&heading(history, task))) + "\n";
     text += &paragraph(Style::new(), &visible(&sentence(task)), width.min(READABLE));
+    if let Some(said) = said_of_last(task) {
+        text += &paragraph(Style::new(), &visible(&said), width.min(READABLE));
+    }
     if let Some(value) = &letter.value {
         text += &item(value);
     }
@@ -63,6 +66,13 @@ pub(super) fn sentence(task: &Task) -> String {
         "" => format!("Gave up after {tries}."),
         why => format!("Gave up after {tries}: {why}."),
     }
+}
+
+/// What is known of the last attempt beside how it ended.
+pub(super) fn said_of_last(task: &Task) -> Option<String> {
+    let (attempt, ended) = task.last_ended()?;
+    let message = ended.message.as_deref()?;
+    Some(format!("The last attempt: {}: {message}.", words::happened(attempt)))
 }
 
 /// The item as it is, also where it is nothing, or nothing that can be seen: with names for what cannot.

@@ -3,7 +3,7 @@
 use redial_flow::history::{History, Task};
 use std::fmt::Write;
 
-use super::dead::{heading, sentence};
+use super::dead::{heading, said_of_last, sentence};
 use super::timeline::{TITLE, drawing, has_picture};
 use super::{report, tables, words};
 use crate::text::escape;
@@ -63,6 +63,9 @@ fn letter(history: &History, task: &Task) -> String {
     match attempts.is_empty() {
         true => text += &format!("<p>{}</p>\n", escape(&sentence(task))),
         false => text += &Table { caption: sentence(task), ..attempts }.html(),
+    }
+    if let Some(said) = said_of_last(task) {
+        let _ = writeln!(text, "<p>{}</p>", escape(&said));
     }
     let tail = task.last_ended().and_then(|(_, ended)| ended.stderr_tail.as_deref());
     let tail = plain(tail.unwrap_or_default());

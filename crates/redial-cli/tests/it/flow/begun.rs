@@ -51,3 +51,21 @@ fn a_run_that_was_made_and_not_begun_can_be_cancelled() {
     assert!(place.works(&["status", "q"]).contains("cancelled after"));
     place.refused(&["resume", "q"], "the run `q` is cancelled");
 }
+
+/// Such as a secret that is not there: the next one begins with the same name, and nobody is told of this one.
+#[test]
+fn a_run_that_cannot_begin_leaves_nothing() {
+    let place = Place::new();
+    let flow = |file: &str| {
+        format!(
+            "secrets: {{TOKEN: {{file: {file}}}}}\nsteps:\n  a: {{run: ['true'], secrets: [TOKEN]}}\n"
+        )
+    };
+    let (_, said) = place.runs(&flow("no-such-file"), &["--run", "q"], 125);
+    assert!(said.starts_with("error: secret `TOKEN`: no-such-file: "), "{said}");
+    let status = place.redial(&["status"]);
+    assert_eq!(crate::program::stdout(&status), "");
+    assert!(stderr(&status).contains("there is no run"), "{}", stderr(&status));
+    fs::write(place.path().join("token"), "t0ken").unwrap();
+    place.runs(&flow("token"), &["--run", "q"], 0);
+}

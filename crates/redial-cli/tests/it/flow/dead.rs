@@ -104,6 +104,55 @@ fn a_dead_letter_is_shown_with_its_item_attempts_standard_error_and_output() {
     place.refused(&["dead", "show", "picture-9"], "redial flow dead list nightly lists them");
 }
 
+/// A table has room for the beginning of a long key, and what it shows can be typed.
+#[test]
+fn a_key_that_a_table_has_clipped_is_understood_if_it_is_the_only_one() {
+    let mut records = dead();
+    let keys =
+        ["http://a.test/one", "http://a.test/two"].map(|url| url.to_owned() + &"/x".repeat(60));
+    for record in &mut records {
+        if let Some(place @ 0..=1) = record.item {
+            record.key = Some(keys[place as usize].as_str().into());
+        }
+    }
+    let place = Place::new();
+    place.run("nightly", &records);
+    let text = place.works(&["dead", "list"]);
+    let clipped = text.lines().find_map(|line| line.split_once('…')).expect("a key is clipped").0;
+    assert!(keys[0].starts_with(clipped) && clipped.len() < keys[0].len(), "{text}");
+    let clipped = format!("{clipped}…");
+    let shown = place.works(&["dead", "show", &clipped]);
+    assert!(shown.starts_with(&format!("fetch, {}\n", keys[0])), "{shown}");
+    assert_eq!(place.works(&["dead", "show", &keys[0]]), shown);
+    place.refused(
+        &["dead", "show", "http://a.test/…"],
+        "2 dead letters begin with `http://a.test/`",
+    );
+    // Without the sign that something is missing nothing is guessed.
+    place.refused(&["dead", "show", "http://a.test/one"], "there is no dead letter");
+    place.refused(&["dead", "show", "…"], "there is no dead letter `…`");
+}
+
+/// Nobody looks into the journal for the error of the system.
+#[cfg(unix)]
+#[test]
+fn why_a_command_could_not_be_started_is_told() {
+    let place = Place::new();
+    let flow = "inputs: {to: /no/such}\nsteps:\n  a: {run: ['${inputs.to}/program', x]}\n  b: {run: ['true'], dir: '${inputs.to}'}\n";
+    let (_, said) = place.runs(flow, &["--run", "q"], 1);
+    let why = "/no/such/program: No such file or directory";
+    assert!(said.contains(&format!("a: dead after 1 attempt: cannot be started: {why}")), "{said}");
+    let shown = place.works(&["dead", "show", "q", "a"]);
+    let last = format!("The last attempt: could not be started: {why}.\n");
+    assert!(shown.contains(&last), "{shown}");
+    let shown = place.works(&["dead", "show", "q", "b"]);
+    assert!(shown.contains("could not be started: there is no directory /no/such.\n"), "{shown}");
+    let document = place.json(&["dead", "show", "q", "a", "--json"]);
+    assert_eq!(document["dead"][0]["attempt_details"][0]["message"], json!(why));
+    let page = place.works(&["report", "q", "--html", "-"]);
+    assert!(page.contains(&format!("<p>{}</p>", last.trim_end())), "{page}");
+}
+
 #[test]
 fn what_is_not_dead_is_no_dead_letter() {
     let place = Place::new();

@@ -90,7 +90,7 @@ fn the_output_of_a_map_goes_where_it_went_when_the_run_began() {
 fn everything_that_shapes_a_run_is_in_the_record_of_its_beginning() {
     let place = place();
     let flags = ["--jobs=3", "--sync=group", "--signal=INT", "--kill-after=2s", "--drain=1min"];
-    place.runs(ALONE, &[&["--run", "q"], &flags[..]].concat(), 1);
+    place.runs("steps:\n  a: {run: ['true']}\n", &[&["--run", "q"], &flags[..]].concat(), 0);
     let journal = fs::read_to_string(place.path().join(".redial/runs/q/journal.ndjson")).unwrap();
     let said = "\"said\":{\"jobs\":\"3\",\"sync\":\"group\",\"signal\":\"INT\",\"kill_after\":\"2s\",\"drain\":\"1min\"}";
     assert!(journal.lines().next().unwrap().contains(said), "{journal}");
