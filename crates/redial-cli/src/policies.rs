@@ -49,6 +49,17 @@ impl SelectedPolicy {
         Timing::of(&self.entry).unwrap_or_else(|| self.policy.into())
     }
 
+    /// A limit that leaves no time for an attempt is a mistake.
+    pub(crate) fn refuse_no_time(&self) -> Result<(), Failure> {
+        let limits = [("timeout", self.entry.timeout), ("within", self.policy.get_within())];
+        match limits.into_iter().find(|(_, limit)| *limit == Some(Duration::ZERO)) {
+            Some((name, _)) => Err(Failure::Message(format!(
+                "{name}: 0s would cut every attempt at its start; leave it out for no limit"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Drops the warnings about long waits: waiting is what a poll is for.
     fn allow_long_waits(&mut self) {
         self.diagnostics.retain(|found| {

@@ -71,7 +71,10 @@ use serde_json::Value as Json;
 
 use crate::Value;
 
+pub(crate) use kinds::{Foresight, Kinds};
+
 mod eval;
+mod kinds;
 mod parse;
 mod token;
 
@@ -269,6 +272,14 @@ impl Expression {
     /// ```
     pub fn references(&self) -> &[Reference] {
         &self.references
+    }
+
+    /// Looks for kinds that never fit, whatever the values are. The loose dialect takes all of them.
+    pub(crate) fn check_kinds(&self, foresight: &dyn Foresight) -> Result<(), BadExpression> {
+        match self.dialect {
+            Dialect::Cel => kinds::check(&self.root, foresight),
+            Dialect::Loose => Ok(()),
+        }
     }
 
     /// What it comes to.

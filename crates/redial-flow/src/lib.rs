@@ -23,6 +23,7 @@ pub mod definition;
 pub mod engine;
 pub mod expression;
 pub mod flow;
+mod foresight;
 pub mod history;
 mod interpreter;
 pub mod items;
@@ -54,6 +55,7 @@ pub use argument_space::{ArgumentSpace, STRING_MAX, ValueError};
 pub use expression::{
     BadExpression, DEPTH_MAX, Dialect, EvalError, Expression, Found, ItemScope, TEXT_MAX,
 };
+pub use foresight::Misfit;
 pub use interpreter::check_arguments;
 pub use items::{
     BadItem, BadKey, BadPath, FieldPath, Format, Index, Item, Items, JsonPath, Key, KeyBy, Keys,

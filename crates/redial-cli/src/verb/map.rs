@@ -2,6 +2,7 @@
 
 mod dry_run;
 
+use std::io::IsTerminal;
 use std::num::NonZeroU32;
 use std::path::Path;
 
@@ -31,6 +32,7 @@ const JOB: &str = "job";
 pub(crate) fn run(arguments: &MapFlags, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
     args::foreign::mistaken(arguments).map_err(Failure::Message)?;
     let selected = exactly_one(&arguments.policy, selected(&arguments.policy, matches, false)?)?;
+    selected.refuse_no_time()?;
     let definition = definition(arguments, &selected)?;
     let options = Said::from(arguments).options(None)?;
     if arguments.dry_run {
@@ -52,6 +54,10 @@ pub(crate) fn run(arguments: &MapFlags, matches: Option<&ArgMatches>) -> Result<
         teller.line(&format!("note: {note}"));
     }
     teller.findings(&selected.diagnostics);
+    let is_typed = arguments.items.as_deref().is_none_or(|path| path == Path::new("-"));
+    if is_typed && std::io::stdin().is_terminal() {
+        teller.line("items are read from this terminal, one on each line; Ctrl-D ends them");
+    }
     let seed = arguments.seed.unwrap_or_else(random_word);
     let engine = engine(arguments, definition, seed, options, &mut teller)?;
     conduct(engine, teller, || Ok(()))
@@ -158,14 +164,19 @@ fn definition(arguments: &MapFlags, selected: &SelectedPolicy) -> Result<Definit
         on_failure: OnFailure::DeadLetter,
         ..Step::new(JOB, Action::Run { argv, spelling: Spelling::Braces })
     };
-    Ok(Definition { steps: vec![map, job], ..Definition::new(MAP) })
+    let definition = Definition { steps: vec![map, job], ..Definition::new(MAP) };
+    match (definition.misfits().into_iter().next(), &arguments.condition) {
+        (Some(misfit), Some(text)) => Err(bad("--where", text, misfit.bad.message)),
+        _ => Ok(definition),
+    }
+}
+
+fn bad(flag: &str, text: &str, message: String) -> Failure {
+    Failure::Message(format!("{flag}: `{}`: {message}", visible(text)))
 }
 
 /// What is said of items has a flag each, which an error names.
 fn check_selection(arguments: &MapFlags) -> Result<(), Failure> {
-    let bad = |flag: &str, text: &str, message: String| {
-        Failure::Message(format!("{flag}: `{}`: {message}", visible(text)))
-    };
     if let Some(text) = &arguments.condition {
         Expression::parse(text).map_err(|error| bad("--where", text, error.message))?;
     }

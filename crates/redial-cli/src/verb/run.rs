@@ -65,15 +65,7 @@ pub(crate) fn run(
     let selected = exactly_one(&arguments.policy, policies)?;
     let rules = rules(&arguments.rules, &selected.entry, Some(&arguments.command), mode)?;
     let rules_from = from_environment(&arguments.rules, mode)?;
-    for (name, limit) in
-        [("timeout", selected.entry.timeout), ("within", selected.policy.get_within())]
-    {
-        if limit == Some(Duration::ZERO) {
-            return Err(Failure::Message(format!(
-                "{name}: 0s would cut every attempt at its start; leave it out for no limit"
-            )));
-        }
-    }
+    selected.refuse_no_time()?;
     let max_retry_after = max_retry_after(&arguments.rules)?;
     let kill_after = duration_or("--kill-after", arguments.kill_after.as_deref(), KILL_AFTER)?;
     let timeout_signal = signals::terminating(&arguments.signal)

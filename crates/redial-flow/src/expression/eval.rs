@@ -14,6 +14,11 @@ use crate::number;
 /// of text.
 const WORK_MAX: u64 = 2_000_000;
 
+pub(super) const NO_TRUTH: &str = "where true or false is expected; compare it with something";
+pub(super) const IN_TEXT: &str = "`in` text; write `text.contains('part')`";
+pub(super) const CONTAINS_OF_LIST: &str = "`contains` is of text; of a list, write `part in list`";
+pub(super) const TO_NUMBER: &str = "; make a number of the text with `int(…)` or `double(…)`";
+
 #[derive(Clone, Debug)]
 pub(super) enum Val<'e> {
     Null,
@@ -149,13 +154,7 @@ impl<'e> Evaluation<'e> {
                 Val::Text(text) => !matches!(&*text, "" | "false" | "0"),
                 _ => true,
             }),
-            value => bad(
-                node.span,
-                format!(
-                    "{} where true or false is expected; compare it with something",
-                    value.kind()
-                ),
-            ),
+            value => bad(node.span, format!("{} {NO_TRUTH}", value.kind())),
         }
     }
 
@@ -414,7 +413,7 @@ impl<'e> Evaluation<'e> {
                     _ => Ok(Val::Bool(false)),
                 },
                 _ if self.loose => Ok(Val::Bool(false)),
-                Val::Text(_) => bad(span, "`in` text; write `text.contains('part')`"),
+                Val::Text(_) => bad(span, IN_TEXT),
                 _ => cannot(operator, &left, &right, span),
             },
             _ => self.arithmetic(operator, left, right, span),
@@ -493,7 +492,7 @@ impl<'e> Evaluation<'e> {
                 Val::Bool(false)
             }
             (Function::Contains, Val::List(_), _) => {
-                return bad(span, "`contains` is of text; of a list, write `part in list`");
+                return bad(span, CONTAINS_OF_LIST);
             }
             (Function::StartsWith | Function::EndsWith | Function::Contains, value, second) => {
                 let other = match (&value, &second) {
@@ -700,9 +699,7 @@ fn cannot<T>(operator: Operator, left: &Val<'_>, right: &Val<'_>, span: Span) ->
     let sign = operator.sign();
     let remedy = match (left, right) {
         (Val::Text(_), Val::Int(_) | Val::Double(_))
-        | (Val::Int(_) | Val::Double(_), Val::Text(_)) => {
-            "; make a number of the text with `int(…)` or `double(…)`"
-        }
+        | (Val::Int(_) | Val::Double(_), Val::Text(_)) => TO_NUMBER,
         (Val::Null, _) | (_, Val::Null) => "; test it with `!= null` before",
         _ => "",
     };

@@ -3,12 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use redial_core::clause::Kind as Clause;
-use redial_policy::notation::{Policies, Resolved};
+use redial_policy::notation::{Places, Policies, Resolved};
 use redial_policy::{Diagnostic, FlowKind, Kind, Span};
 
 use super::Reading;
 use super::reader::{Draft, Inherited, NeedDraft, Policy, Reader};
+use crate::Misfit;
 use crate::definition::{self as flow, Action, Definition, NeedKind, Step};
+use crate::foresight::misfits;
+
 /// How many bytes what is written once may take in all steps that have it.
 const COPIED_MAX: usize = 64 << 20;
 
@@ -29,7 +32,11 @@ impl Reader<'_, '_, '_> {
         let maps = self.drafts.iter().filter(is_map);
         let inherited: HashMap<String, Inherited> =
             maps.map(|draft| (draft.step.name.clone(), draft.inner.clone())).collect();
-        for draft in std::mem::take(&mut self.drafts) {
+        let mut conditions = HashMap::new();
+        for mut draft in std::mem::take(&mut self.drafts) {
+            for (field, places) in std::mem::take(&mut draft.conditions) {
+                conditions.insert((draft.step.name.clone(), field), places);
+            }
             let map = draft.step.inside.as_ref().and_then(|map| inherited.get(map));
             let place = draft.place;
             let step = draft.finish(map, &resolved);
@@ -38,6 +45,7 @@ impl Reader<'_, '_, '_> {
             }
             definition.steps.push(step);
         }
+        self.check_conditions(&definition.steps, &conditions);
         definition.inputs = self.inputs;
         definition.secrets = self.secrets;
         Reading {
@@ -46,6 +54,19 @@ impl Reader<'_, '_, '_> {
             diagnostics: self.found,
             programs: self.programs,
             rule_files: self.rule_files,
+        }
+    }
+
+    /// Conditions that never fit what they are about.
+    fn check_conditions(
+        &mut self,
+        steps: &[Step],
+        places: &HashMap<(String, &'static str), Places>,
+    ) {
+        for Misfit { step, field, bad } in misfits(steps, &self.inputs) {
+            let Some(places) = places.get(&(step, field)) else { continue };
+            let span = places.of(bad.span.start..bad.span.end);
+            self.tell(FlowKind::BadExpression, span, format!("{field}: {bad}"));
         }
     }
 

@@ -113,7 +113,7 @@ pub(super) fn read<'n>(mut reader: Reader<'_, 'n, '_>, root: &'n Node) -> Readin
     {
         reader.wrong("$schema", value, "use the place of the schema, or drop it");
     }
-    definition.within = field("within").and_then(|field| reader.duration(field));
+    definition.within = field("within").and_then(|field| reader.limit(field));
     definition.slots = field("slots").and_then(|field| reader.count(field));
     reader.inputs_of(field("inputs"));
     if let Some(field) = field("secrets") {
@@ -428,7 +428,7 @@ impl<'n> Reader<'_, 'n, '_> {
                     let used = self.policies.used(value);
                     self.drafts[owner].policy = Policy::Used(used);
                 }
-                "timeout" => self.drafts[owner].step.timeout = self.duration(field),
+                "timeout" => self.drafts[owner].step.timeout = self.limit(field),
                 "rules" => self.drafts[owner].step.rules.sets = self.rule_sets(field),
                 "success_on" => self.drafts[owner].step.rules.success_on = self.conditions(field),
                 "stop_on" => self.drafts[owner].step.rules.stop_on = self.conditions(field),
@@ -437,7 +437,7 @@ impl<'n> Reader<'_, 'n, '_> {
                 "max_retry_after" => {
                     self.drafts[owner].step.rules.max_retry_after = self.duration(field);
                 }
-                "when" => self.drafts[owner].step.when = self.condition("when", value, at),
+                "when" => self.when(owner, value, at),
                 "priority" => {
                     self.drafts[owner].step.priority = self.priority(field);
                     self.drafts[owner].has_priority = true;

@@ -5,7 +5,9 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use redial_core::clause::Kind as Clause;
-use redial_policy::notation::{Field, Node, Policies, Source, Used, Value as Tree, nearest};
+use redial_policy::notation::{
+    Field, Node, Places, Policies, Source, Used, Value as Tree, nearest,
+};
 use redial_policy::{Diagnostic, FlowKind, Kind, Span};
 use serde_json::Value as Json;
 
@@ -27,6 +29,8 @@ pub(super) struct Draft {
     pub(super) place: Span,
     pub(super) policy: Policy,
     pub(super) needs: Vec<NeedDraft>,
+    /// Where its conditions stand, by their fields.
+    pub(super) conditions: Vec<(&'static str, Places)>,
     /// Whether it has a priority of its own, be it 0.
     pub(super) has_priority: bool,
     /// What stands on a map for its inner steps.
@@ -40,6 +44,7 @@ impl Draft {
             place,
             policy: Policy::Default,
             needs: Vec::new(),
+            conditions: Vec::new(),
             has_priority: false,
             inner: Inherited::default(),
         }
@@ -287,6 +292,16 @@ impl<'t, 'n, 'o> Reader<'t, 'n, 'o> {
 
     pub(super) fn duration(&mut self, field: &'n Field) -> Option<Duration> {
         self.source.duration(&field.key, &field.value, &mut self.found)
+    }
+
+    /// A duration that something may take.
+    pub(super) fn limit(&mut self, field: &'n Field) -> Option<Duration> {
+        let limit = self.duration(field)?;
+        if limit.is_zero() {
+            let advice = "no attempt would have any time; leave it out for no limit";
+            self.wrong(&field.key, &field.value, advice);
+        }
+        Some(limit)
     }
 
     pub(super) fn whole<N: TryFrom<u64>>(&mut self, field: &Field, advice: &str) -> Option<N> {

@@ -150,7 +150,9 @@ impl<'n> Reader<'_, 'n, '_> {
     ) -> Option<Vec<Argument>> {
         const ADVICE: &str = "use a list of words such as [curl, -fsS, \"${item.url}\"]";
         let Tree::List(nodes) = &node.value else {
-            self.wrong(field, node, ADVICE);
+            let line = format!("{ADVICE}; a line of sh is `shell`");
+            let is_line = field == "run" && matches!(node.value, Tree::Text(_));
+            self.wrong(field, node, if is_line { &line } else { ADVICE });
             return None;
         };
         if nodes.is_empty() {
@@ -224,6 +226,12 @@ impl<'n> Reader<'_, 'n, '_> {
         };
         let span = self.source.places(node).of(one.span.clone());
         self.tell(kind, span, format!("{field}: {one}"));
+    }
+
+    /// The `when` of a step, whose needs are those of the step that looks at it.
+    pub(super) fn when(&mut self, step: usize, node: &'n Node, at: &At) {
+        self.drafts[step].conditions.push(("when", self.source.places(node)));
+        self.drafts[step].step.when = self.condition("when", node, at);
     }
 
     /// An expression over inputs, outputs and the item.

@@ -82,7 +82,11 @@ const ERROR_POLICY: [&str; 5] = [
 ];
 
 /// What the other system has and we do not run, on any level.
-const REFUSED: [(&str, &str); 20] = [
+const REFUSED: [(&str, &str); 21] = [
+    (
+        "run",
+        "a list of steps has commands as `shell`; in a flow file of our own steps have names: steps: {list: {run: [ls]}}",
+    ),
     ("validate", "nothing is validated here; write a step that checks, with `retry_config`"),
     ("step_validate", "nothing is validated here; write a step that checks"),
     ("analyze", "there is no such step here"),

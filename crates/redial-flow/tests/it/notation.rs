@@ -1,6 +1,7 @@
 //! Flow files: text in, the definition or the diagnostics out.
 
 mod branches;
+mod conditions;
 
 use redial_core::{Random, SplitMix64};
 use redial_flow::Shell;
@@ -1030,4 +1031,34 @@ fn the_deadline_of_the_flow_bounds_unlimited_attempts() {
     let unbounded = "unbounded `attempts: unlimited`: unlimited attempts with no limit in time never give up; add within";
     check(steps, unbounded);
     check(&format!("within: 3s\n{steps}"), "");
+}
+
+#[test]
+fn a_limit_leaves_time_for_an_attempt() {
+    check(
+        "within: 0s\nsteps:\n  a: {run: [ls], timeout: 0ms}\n",
+        "
+wrong-type `0s`: within: `0s`; no attempt would have any time; leave it out for no limit
+wrong-type `0ms`: timeout: `0ms`; no attempt would have any time; leave it out for no limit
+",
+    );
+}
+
+/// What those write first who know other files of this kind.
+#[test]
+fn what_is_written_otherwise_elsewhere_is_told_how_it_is_here() {
+    check(
+        "steps:\n  a: {run: ls -l}\n  b:\n    each: [x, y]\n    steps: [{run: [ls]}]\n",
+        "
+wrong-type `ls -l`: run: `ls -l`; use a list of words such as [curl, -fsS, \"${item.url}\"]; a line of sh is `shell`
+wrong-type `[x, y]`: each: this is a list; write it among the `inputs`, and its name here, such as ${inputs.names}
+",
+    );
+    check(
+        "steps:\n  - name: one\n    run: ls -l\n",
+        "not-supported `run`: `run`: a list of steps has commands as `shell`; in a flow file of our own steps have names: \
+         steps: {list: {run: [ls]}}",
+    );
+    let literal = "inputs: {names: [x, y]}\nsteps:\n  a:\n    each: ${inputs.names}\n    steps: [{run: [ls, '${item}']}]\n";
+    check(literal, "");
 }

@@ -142,7 +142,7 @@ fn a_dead_arm_fails_the_branch_and_its_retry_goes_on_with_what_needs_it() {
 fn a_condition_that_cannot_be_decided_is_a_dead_letter_of_the_branch() {
     let text = r#"
 steps:
-  word: {run: [echo, twelve]}
+  word: {run: [echo, "\"twelve\""], output: json}
   a: {branch: [{when: word.output > 10, run: [echo, big]}], otherwise: {run: [echo, small]}}
 "#;
     let folder = folder(&[("wrong.yaml", text)]);

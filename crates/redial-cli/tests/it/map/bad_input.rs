@@ -26,7 +26,7 @@ fn a_flag_that_is_wrong_is_named_with_its_value_and_nothing_runs() {
     for text in ["-1", "101%", "x", "nan%", "inf%", "18446744073709551616", "%", "", "-5%"] {
         cases.push(("--failures-max", text));
     }
-    for text in ["item.(", "item ==", "", "'"] {
+    for text in ["item.(", "item ==", "", "'", "item > 3", "item", "item == 3"] {
         cases.push(("--where", text));
     }
     cases.extend([("--json-path", "$["), ("--json-path", "items"), ("--json-path", "")]);
@@ -41,7 +41,14 @@ fn a_flag_that_is_wrong_is_named_with_its_value_and_nothing_runs() {
     }
     cases.extend([("--signal", "NOPE"), ("--signal", "-1"), ("--signal", "CHLD")]);
     cases.extend([("--format", "x"), ("--sync", "x"), ("--progress", "x")]);
-    cases.extend([("-n", "0"), ("-n", "-1"), ("-d", "x"), ("-t", "-1s"), ("--stop-on", "x:y")]);
+    cases.extend([
+        ("-n", "0"),
+        ("-n", "-1"),
+        ("-d", "x"),
+        ("-t", "-1s"),
+        ("-t", "0s"),
+        ("--stop-on", "x:y"),
+    ]);
     cases.extend([("--rules", "no-such-rules"), ("--items", "no-such-file"), ("--items", "/")]);
     cases.extend([("--output-dir", "/dev/null/x")]);
     for (flag, text) in cases {

@@ -7,9 +7,9 @@ use crate::program::REDIAL;
 use crate::stage::Stage;
 use crate::terminal::{CTRL_C, Terminal};
 
-/// `redial map` on a terminal of so many columns.
+/// `redial map` on a terminal of so many columns. Without `noflsh` a Ctrl-C throws away what was written and not read yet.
 fn line(columns: usize, arguments: &str) -> [String; 3] {
-    let script = format!("stty cols {columns} && exec {REDIAL} map {arguments}");
+    let script = format!("stty cols {columns} noflsh && exec {REDIAL} map {arguments}");
     ["sh".to_owned(), "-c".to_owned(), script]
 }
 
@@ -36,6 +36,18 @@ fn the_bar_shows_what_runs_and_is_gone_at_the_end() -> Told<()> {
     assert_eq!(lines[4], "redial: d: dead after 1 attempt: exit 1");
     assert!(lines[5].starts_with("redial: 4 items: 3 at the first attempt, 1 dead; "), "{screen}");
     assert!(lines.len() == 6 && !screen.contains(['▸', '█', '░']), "{screen}");
+    Ok(())
+}
+
+#[test]
+fn who_types_items_is_told_so() -> Told<()> {
+    let stage = Stage::new();
+    let mut terminal = Terminal::start(&stage, &line(100, "--progress never -- echo got"));
+    terminal.sees("items are read from this terminal, one on each line; Ctrl-D ends them")?;
+    terminal.types("a\n");
+    terminal.sees("got a")?;
+    terminal.types("\x04");
+    assert_eq!(terminal.end()?.code(), 0);
     Ok(())
 }
 

@@ -86,7 +86,7 @@ impl<'n> Reader<'_, 'n, '_> {
             let value = &field.value;
             match field.key.as_str() {
                 "needs" => self.needs(value, &at),
-                "when" => self.drafts[index].step.when = self.condition("when", value, &at),
+                "when" => self.when(index, value, &at),
                 "output" => shared = Some(self.output(field)),
                 "branch" => self.check_arms(value),
                 _ => {}
@@ -190,21 +190,19 @@ impl<'n> Reader<'_, 'n, '_> {
             span: place,
             is_condition: false,
         });
-        self.drafts[own].step.when = match (when, arm.is_otherwise) {
+        match (when, arm.is_otherwise) {
             // The branch looks at it, and so it has the needs.
-            (Some(when), false) => self.condition("when", &when.value, &branch.at(index)),
-            (None, true) => None,
+            (Some(when), false) => self.when(own, &when.value, &branch.at(index)),
+            (None, true) => {}
             (Some(when), true) => {
                 let message = "`otherwise` is taken where no `when` holds, and has none; make it an arm of `branch`";
                 self.tell(FlowKind::BadBranch, when.place, message);
-                None
             }
             (None, false) => {
                 let message = "an arm says in `when` where it is taken; what is done where none holds is `otherwise`, beside `branch`";
                 self.tell(FlowKind::BadBranch, arm.span(), message);
-                None
             }
-        };
+        }
         self.command(own, place, node, &fields, &branch.at(own));
         Some((own, output))
     }

@@ -47,6 +47,9 @@ impl<'n> Reader<'_, 'n, '_> {
         if let Some(source) = source {
             each.source = source;
         }
+        if let Some(filter) = child("where") {
+            self.drafts[owner].conditions.push(("where", self.source.places(&filter.value)));
+        }
         self.drafts[owner].step.action = Action::Each(each);
         self.share(owner);
         match child("steps") {
@@ -190,6 +193,12 @@ impl<'n> Reader<'_, 'n, '_> {
                     return None;
                 }
                 fields
+            }
+            Tree::List(_) => {
+                let advice =
+                    "write it among the `inputs`, and its name here, such as ${inputs.names}";
+                self.wrong("each", node, advice);
+                return None;
             }
             _ => {
                 self.wrong("each", node, ADVICE);

@@ -80,7 +80,7 @@ fn a_branch_in_a_map_stays_inside_and_one_in_a_parallel_is_needed_with_its_arms(
     let text = r#"
 steps:
   m:
-    each: {lines: a}
+    each: {jsonl: a}
     timeout: 5s
     steps:
       - name: pack
