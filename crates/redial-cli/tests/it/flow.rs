@@ -24,6 +24,8 @@ mod plan;
 mod remembered;
 mod report;
 #[cfg(target_os = "linux")]
+mod revived;
+#[cfg(target_os = "linux")]
 mod seed_001;
 #[cfg(unix)]
 mod shared;

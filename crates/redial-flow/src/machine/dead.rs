@@ -62,21 +62,51 @@ impl Machine {
         Ok(())
     }
 
-    /// A step is to be done again, and so is all that needs it.
+    /// A step is to be done again, and so is all that needs it. A map that needs it reads its source again: what is new in it
+    /// is done, and what has succeeded stays.
     pub(super) fn reopen(&mut self, step: StepId) {
-        let mut steps = vec![step];
+        if self.steps[step as usize].end.is_none() {
+            return;
+        }
+        self.undo(step);
+        let mut steps = self.needing(step);
         while let Some(step) = steps.pop() {
-            let state = &mut self.steps[step as usize];
-            if state.end.take().is_none() {
+            let state = &self.steps[step as usize];
+            let is_undone = state.end.is_none() && !state.is_open;
+            if is_undone || self.may_have_run_once(step) {
                 continue;
             }
-            (state.is_open, state.is_dropped) = (false, false);
-            state.generation += 1;
-            self.taken.remove(&TaskId { step, item: None });
-            let needs = |other: &Step| other.needs.iter().any(|need| need.step == step);
-            let dependents = self.flow.steps.iter().zip(0..).filter(|(other, _)| needs(other));
-            steps.extend(dependents.map(|(_, id)| id));
+            self.undo(step);
+            if let Place::Map { .. } = self.flow.steps[step as usize].place {
+                self.steps[step as usize].map.expect_more();
+            }
+            steps.extend(self.needing(step));
         }
+    }
+
+    /// What a step has come to is forgotten, also where it waits for its next attempt: it is done anew, in another generation.
+    fn undo(&mut self, step: StepId) {
+        let id = TaskId { step, item: None };
+        let has_begun = self.tasks.remove(&id).is_some_and(|task| task.attempts > 0);
+        self.unsettled.retain(|unsettled| *unsettled != id);
+        self.taken.remove(&id);
+        let state = &mut self.steps[step as usize];
+        if state.end.take().is_some() || has_begun {
+            state.generation += 1;
+        }
+        (state.is_open, state.is_dropped) = (false, false);
+    }
+
+    /// Whether it must not run twice, and an attempt of it that was lost is still to become a dead letter.
+    fn may_have_run_once(&self, step: StepId) -> bool {
+        let is_unsettled = self.unsettled.contains(&TaskId { step, item: None });
+        is_unsettled && !self.flow.steps[step as usize].is_idempotent
+    }
+
+    fn needing(&self, step: StepId) -> Vec<StepId> {
+        let needs = |other: &Step| other.needs.iter().any(|need| need.step == step);
+        let needing = self.flow.steps.iter().zip(0..).filter(|(other, _)| needs(other));
+        needing.map(|(_, id)| id).collect()
     }
 
     fn no_longer_dead(&mut self, map: StepId, item: u32, state: ItemState) {

@@ -22,9 +22,7 @@ impl Machine {
     pub fn expect_more_items(&mut self) {
         for (state, step) in self.steps.iter_mut().zip(&self.flow.steps) {
             if matches!(step.place, Place::Map { .. }) {
-                (state.map.length, state.map.admitted) = (None, 0);
-                (state.map.broken, state.map.is_stopped) = (None, false);
-                state.map.forgiven = state.map.counts.dead;
+                state.map.expect_more();
                 (state.end, state.is_open) = (None, true);
             }
         }

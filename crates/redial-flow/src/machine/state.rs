@@ -118,4 +118,11 @@ impl Map {
     pub(super) fn has_more(&self) -> bool {
         self.length.is_none_or(|length| self.admitted < length)
     }
+
+    /// Its source is read once more, from its beginning.
+    pub(super) fn expect_more(&mut self) {
+        (self.length, self.admitted) = (None, 0);
+        (self.broken, self.is_stopped) = (None, false);
+        self.forgiven = self.counts.dead;
+    }
 }

@@ -485,3 +485,63 @@ fn a_map_that_was_stopped_goes_on_when_it_is_within_its_bound_again() {
         assert_eq!(machine.end(2), Some(End::Succeeded), "{after}");
     }
 }
+
+/// A join that waits for its next attempt has seen a map that is not what it will be.
+#[test]
+fn a_join_that_waits_runs_anew_after_the_dead_letters_below_it() {
+    for policy in [policy!("attempts: 6, delay: 15ms"), policy!("attempts: 1")] {
+        for (is_idempotent, kills) in [(true, 0), (true, 1), (false, 1)] {
+            joins_anew(policy, is_idempotent, kills);
+        }
+    }
+}
+
+/// The join is killed while it waits, or also while its attempt runs.
+fn joins_anew(policy: redial_core::Policy, is_idempotent: bool, kills: usize) {
+    let is_mended = std::cell::Cell::new(false);
+    let ends = |task: TaskId, _| match (task.step, task.item) {
+        (1, Some(1)) | (2, _) if !is_mended.get() => Ends::ForGood,
+        _ => Ends::Well,
+    };
+    let ends = |task: TaskId, attempt| match ends(task, attempt) {
+        Ends::ForGood if task.step == 2 => Ends::Badly,
+        end => end,
+    };
+    let mut flow = joined_map(None);
+    flow.steps[2] = Step { is_idempotent, ..needs(step("join", policy), 0, NeedKind::Over) };
+    let mut world = World::new(flow, &ends);
+    world.items = 3;
+    let mut records = Vec::new();
+    let mut machine = world.machine();
+    let is_start = |record: &Record| {
+        record.event == Event::AttemptStart && record.step.as_deref() == Some("join")
+    };
+    world.run(&mut machine, &mut records, usize::MAX);
+    let first = records.iter().position(is_start).unwrap();
+    // Its attempt is running, or has ended and its next one is due.
+    records.truncate(first + if kills == 1 { 1 } else { 3 });
+    is_mended.set(true);
+    let mut machine = world.resume(&mut records, Duration::from_millis(1));
+    let retry = machine.record(machine.time(), Event::DeadRetry, TaskId { step: 1, item: Some(1) });
+    records.push(Record { generation: 1, ..retry });
+    machine.apply(records.last().unwrap()).unwrap();
+    let before = records.len();
+    assert!(world.run(&mut machine, &mut records, usize::MAX));
+    let case = format!("{policy}, {is_idempotent}, {kills}");
+    if !is_idempotent {
+        // It may have done its work, and does not do it twice by itself.
+        assert_eq!(machine.end(2), Some(End::Dead), "{case}");
+        assert_eq!(records[before..].iter().filter(|record| is_start(record)).count(), 0, "{case}");
+        return;
+    }
+    let mended = records
+        .iter()
+        .position(|record| record.item == Some(1) && record.outcome == Some(Outcome::Succeeded));
+    let starts: Vec<_> = (before..records.len()).filter(|at| is_start(&records[*at])).collect();
+    assert!(matches!(starts[..], [at] if Some(at) > mended), "{case}: {starts:?}, {mended:?}");
+    let start = &records[starts[0]];
+    assert_eq!((start.generation, start.attempt), (1, Some(1)), "{case}");
+    assert_eq!(machine.end(2), Some(End::Succeeded), "{case}");
+    // And it is what the records say.
+    assert_eq!(world.replayed(&records).end(2), Some(End::Succeeded), "{case}");
+}

@@ -2,7 +2,7 @@
 
 use redial_flow::definition::Definition;
 use redial_flow::engine::Engine;
-use redial_flow::flow::Place;
+use redial_flow::flow::{Place, Step};
 use redial_flow::machine::{End, TaskId};
 use redial_flow::program;
 use redial_flow::store::{Held, Store};
@@ -55,18 +55,24 @@ pub(crate) fn retry(arguments: &DeadRetry) -> Result<u8, Failure> {
     teller.survivors(&engine);
     let ids = ids(&engine, &tasks);
     let again = again(&engine, &ids);
-    if let Some(step) = again.iter().find(|(_, is_idempotent)| !is_idempotent)
+    if let Some(step) = again.iter().find(|step| !step.is_idempotent)
         && !arguments.again
     {
         return Err(Failure::Message(format!(
             "step `{}` has run, needs what is retried, and must not run twice (idempotent: false); add \
              --again if it may",
-            step.0
+            step.name
         )));
     }
     teller.line(&format!("trying {} again", count(ids.len(), "dead letter")));
-    for (step, _) in &again {
-        teller.line(&format!("step `{step}` runs again after them"));
+    for step in &again {
+        let name = &step.name;
+        teller.line(&match step.place {
+            Place::Map { .. } => format!(
+                "map `{name}` reads its source again after them: what is new in it runs, what has succeeded stays"
+            ),
+            _ => format!("step `{name}` runs again after them"),
+        });
     }
     engine.revive_all(&ids).map_err(failure)?;
     finish(engine, teller, &arguments.engine, &store, run.name())
@@ -154,8 +160,8 @@ fn ids(engine: &Engine, tasks: &[(String, Option<u32>)]) -> Vec<TaskId> {
     tasks.iter().filter_map(id).collect()
 }
 
-/// The steps that have run and will run again, and whether they may.
-fn again(engine: &Engine, ids: &[TaskId]) -> Vec<(String, bool)> {
+/// The steps that have run and will run again.
+fn again(engine: &Engine, ids: &[TaskId]) -> Vec<Step> {
     let steps = &engine.machine().flow().steps;
     let mut tops: Vec<u32> = ids
         .iter()
@@ -164,15 +170,15 @@ fn again(engine: &Engine, ids: &[TaskId]) -> Vec<(String, bool)> {
             _ => id.step,
         })
         .collect();
-    let mut found = Vec::new();
+    let mut found: Vec<Step> = Vec::new();
     while let Some(top) = tops.pop() {
         for (step, id) in steps.iter().zip(0..) {
             let has_run = matches!(engine.machine().end(id), Some(End::Succeeded | End::Recovered));
             if has_run
                 && step.needs.iter().any(|need| need.step == top)
-                && !found.iter().any(|(name, _)| *name == step.name)
+                && !found.iter().any(|other| other.name == step.name)
             {
-                found.push((step.name.clone(), step.is_idempotent));
+                found.push(step.clone());
                 tops.push(id);
             }
         }

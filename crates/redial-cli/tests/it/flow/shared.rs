@@ -14,7 +14,7 @@ impl Place {
     }
 
     /// Runs it until it prints a line with these words, and kills it.
-    fn killed_after(&self, words: &str, arguments: &[&str]) {
+    pub(super) fn killed_after(&self, words: &str, arguments: &[&str]) {
         let mut command = program::command(self.path(), &[&["flow"], arguments].concat());
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
