@@ -1,7 +1,7 @@
 //! Branches through the program: which arm runs, what others see of it, and what becomes of it after a failure or a KILL.
 
 use std::process::Output;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -203,7 +203,7 @@ fn a_run_that_is_killed_in_an_arm_goes_on_with_that_arm() {
 policies: {default: "attempts: 3"}
 steps:
   a:
-    branch: [{when: "true", name: slow, shell: "test -e second || { touch second; sleep 60; }; echo slow"}]
+    branch: [{when: "true", name: slow, shell: "test -e second || { touch second; sleep 1000; }; echo slow"}]
     otherwise: {run: ["false"]}
   b: {run: [echo, "b ${a.output}"]}
 outputs: {b: "${b.output}"}
@@ -211,9 +211,8 @@ outputs: {b: "${b.output}"}
     let folder = folder(&[("kill.yaml", text)]);
     let mut child =
         command(folder.path(), &["flow", "run", "kill.yaml", "--run", "one"]).spawn().unwrap();
-    let started_at = Instant::now();
     while !folder.path().join("second").exists() {
-        assert!(started_at.elapsed() < Duration::from_secs(30), "it does not come to the arm");
+        assert!(child.try_wait().unwrap().is_none(), "it does not come to the arm");
         std::thread::sleep(Duration::from_millis(5));
     }
     child.kill().unwrap();

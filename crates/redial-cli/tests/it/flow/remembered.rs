@@ -22,7 +22,7 @@ steps:
   all:
     each: {lines: items.txt}
     steps:
-      - {shell: 'touch \"here/$REDIAL_ITEM\"; until test \"$(ls here | wc -l)\" -ge 4; do sleep 0.05; done', timeout: 1min}
+      - {shell: 'touch \"here/$REDIAL_ITEM\"; until test \"$(ls here | wc -l)\" -ge 4; do sleep 0.05; done'}
 ";
 
 /// Nothing of the run has happened but that it began.

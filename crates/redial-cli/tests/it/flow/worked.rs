@@ -178,7 +178,8 @@ fn work_items_of_another_system_run() {
     assert_eq!(["users", "orders", "ledger", "empty"].map(times), [1, 3, 1, 0]);
 }
 
-/// A night with six shops, the n-th of which has n orders.
+/// A night with six shops, the n-th of which has n orders. The work takes until `morning` is there, so that no machine is too
+/// slow to kill redial meanwhile.
 fn night() -> Desk {
     let shops: Vec<String> = (1..=6).map(|shop| format!("shop-{shop}")).collect();
     let desk = Desk::new(&[("shops.txt", &(shops.join("\n") + "\n"))]);
@@ -187,10 +188,15 @@ fn night() -> Desk {
     for (shop, number) in shops.iter().zip(1..) {
         fs::write(orders.join(shop), "an order\n".repeat(number)).unwrap();
     }
+    desk.program("sleep", "#!/bin/sh\nuntil test -e morning; do /bin/sleep 0.02; done\n");
     desk
 }
 
 impl Desk {
+    fn morning_comes(&self) {
+        fs::write(self.0.path().join("morning"), "").unwrap();
+    }
+
     /// Starts redial, and kills it when this holds of its journal.
     fn killed(&self, line: &str, when: impl Fn(&[Value]) -> bool) {
         let mut redial = self.command(line).stdout(Stdio::null()).spawn().unwrap();
@@ -210,6 +216,7 @@ fn count(journal: &[Value], kind: &str, step: &str) -> usize {
 #[test]
 fn a_nightly_job_that_is_killed_twice_comes_to_the_same() {
     let quiet = night();
+    quiet.morning_comes();
     let run = "redial flow run docs/examples/flows/nightly.yaml --run nightly";
     assert!(quiet.command(run).output().unwrap().status.success());
     assert_eq!(quiet.read("report.txt"), "orders last night: 21\n");
@@ -224,6 +231,7 @@ fn a_nightly_job_that_is_killed_twice_comes_to_the_same() {
     night.killed("redial flow resume nightly", |journal| {
         count(journal, "attempt.start", "count") == 12
     });
+    night.morning_comes();
     assert_eq!(night.shows("redial flow resume nightly", "\0"), Some(0));
 
     for file in ["report.txt", "counted/shop-1", "counted/shop-6"] {
@@ -247,6 +255,7 @@ fn items_that_were_read_before_a_kill_are_not_read_as_new_ones() {
     // Two of six run; the others are read, and not taken up.
     let run = "redial flow run docs/examples/flows/nightly.yaml -j 2 --run nightly";
     night.killed(run, |journal| count(journal, "attempt.start", "count") == 2);
+    night.morning_comes();
     assert!(night.command("redial flow resume nightly").output().unwrap().status.success());
     let journal = night.journal("nightly");
     assert_eq!(count(&journal, "attempt.start", "count"), 8);
