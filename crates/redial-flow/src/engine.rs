@@ -21,6 +21,7 @@ mod slot;
 mod sources;
 mod survivors;
 mod suspects;
+mod takeover;
 mod values;
 mod written;
 
@@ -43,6 +44,7 @@ pub use self::output::VALUE_MAX;
 use self::slot::{Slot, SlotState};
 use self::sources::Sources;
 use self::suspects::Suspects;
+pub use self::takeover::{Beginning, Takeover};
 pub use self::values::Stored;
 pub use self::written::Written;
 use crate::argument_space::ArgumentSpace;

@@ -100,6 +100,16 @@ impl Store {
 
     /// Makes a run: when this returns it survives a power cut, and if it does not, there is none.
     pub fn create(&self, name: &RunName, flow: &[u8]) -> Result<Run, StoreError> {
+        self.create_with(name, flow, |_| Ok(()))
+    }
+
+    /// The same with what `filled` writes into it, and has to sync, before it is a run.
+    pub(crate) fn create_with(
+        &self,
+        name: &RunName,
+        flow: &[u8],
+        filled: impl FnOnce(&Run) -> io::Result<()>,
+    ) -> Result<Run, StoreError> {
         let (runs, path) = (self.runs(), self.runs().join(name.as_str()));
         let exists = || StoreError::Exists { name: name.clone(), path: path.clone() };
         self.prepare()?;
@@ -110,6 +120,8 @@ impl Store {
         let new = temporary(&runs, NEW).map_err(at("make a directory in", &runs))?;
         // Until it is renamed, nobody takes it for what a KILL has left.
         let making = fill(new.path(), flow).map_err(at("write to", new.path()))?;
+        let unfinished = Run { name: name.clone(), path: new.path().into() };
+        filled(&unfinished).map_err(at("write to", new.path()))?;
         // Elsewhere than on Unix, a directory cannot be renamed while a file in it is open.
         let _making = cfg!(unix).then_some(making);
         match fs::rename(new.path(), &path) {
@@ -356,6 +368,12 @@ impl Run {
     /// The file of its items.
     pub fn items_path(&self) -> PathBuf {
         self.path.join(ITEMS)
+    }
+
+    /// Where the outputs of its commands are.
+    #[cfg(unix)]
+    pub(crate) fn out_path(&self) -> PathBuf {
+        self.path.join(OUT)
     }
 
     /// Its journal.

@@ -82,8 +82,14 @@ pub(crate) struct FlowRun {
     /// Name of the run [default: one that sorts by time]
     #[arg(long, value_name = "NAME")]
     pub(crate) run: Option<String>,
+    /// Take over from this run what has succeeded, and is in this flow as it was; nothing more of that run is run
+    #[arg(long, value_name = "RUN")]
+    pub(crate) from: Option<String>,
+    /// With --from, run also those steps again that must not run twice (idempotent: false) and may have succeeded
+    #[arg(long, requires = "from")]
+    pub(crate) again: bool,
     /// Seed of the jitter; each task has its own, made from this one
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "from")]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) engine: EngineFlags,

@@ -9,6 +9,8 @@ mod revive;
 #[cfg(unix)]
 mod run;
 mod status;
+#[cfg(unix)]
+mod takeover;
 
 use std::time::{Duration, SystemTime};
 

@@ -34,6 +34,8 @@ mod skipped;
 #[cfg(target_os = "linux")]
 mod sources;
 mod status;
+#[cfg(target_os = "linux")]
+mod takeover;
 mod trace;
 #[cfg(target_os = "linux")]
 mod values;

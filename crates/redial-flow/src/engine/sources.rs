@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 
 use base64::Engine as _;
@@ -17,7 +18,7 @@ use super::{EngineError, ITEM_BYTES_MAX};
 use crate::definition::OutputKind;
 use crate::flow::{Place, StepId};
 use crate::items::{BadItem, Format, Item, Items, Keys, Place as ItemPlace};
-use crate::journal::{ReadError, Reading, Sync, Writer};
+use crate::journal::{End, ReadError, Reading, Sync, Writer};
 use crate::machine::{ItemState, Machine, Supply, TaskId};
 use crate::prepared::{Prepared, ReadyAction, ReadyEach, ReadyOrigin};
 use crate::store::Held;
@@ -73,6 +74,24 @@ struct Frozen {
 }
 
 type Refused = (Box<str>, Box<str>);
+
+/// Takes over the items of some maps into the list of another run.
+pub(super) fn copy(from: &Path, to: &Path, keeps: &dyn Fn(&str) -> bool) -> io::Result<()> {
+    let other = |error: ReadError| io::Error::other(error.to_string());
+    let mut items = Writer::<Frozen>::open(to, End::default(), Sync::Always)?;
+    let mut batch = Vec::new();
+    for frozen in Reading::<Frozen>::open(from).map_err(other)? {
+        let frozen = frozen.map_err(other)?.record;
+        if keeps(&frozen.step) {
+            batch.push(frozen);
+        }
+        if batch.len() == AHEAD_ITEMS {
+            items.append(&batch)?;
+            batch.clear();
+        }
+    }
+    items.append(&batch)
+}
 
 /// The same without what it holds.
 #[derive(Deserialize)]

@@ -99,7 +99,8 @@ impl<'c> Line<'c> {
 
     fn wanted(&self) -> Wanted {
         match (self.verb.as_slice(), self.flag.as_deref(), self.places.first()) {
-            (["map"] | ["flow", "run"], Some("--run"), _) => Wanted::Runs,
+            (["map"] | ["flow", "run"], Some("--run"), _)
+            | (["flow", "run"], Some("--from"), _) => Wanted::Runs,
             (_, Some(_), _) => Wanted::Nothing,
             (["flow", "resume" | "cancel" | "status" | "report"], _, None) => Wanted::Runs,
             (["flow", "remove"], ..) => Wanted::Runs,

@@ -8,6 +8,7 @@ use redial_flow::prepared::Prepared;
 use redial_flow::program;
 use redial_flow::store::{Held, Run, RunName, Store, StoreError};
 
+use super::takeover::{To, take_over};
 use super::{open, parsed};
 use crate::args::{EngineFlags, FlowCancel, FlowResume, FlowRun};
 use crate::flows;
@@ -35,6 +36,12 @@ pub(crate) fn run(arguments: &FlowRun) -> Result<u8, Failure> {
     let said = Said::from(arguments);
     let options = said.options(definition.slots)?;
     let mut teller = teller(&arguments.engine, &said, Some(&definition))?;
+    if let Some(from) = &arguments.from
+        && store.open(&name).is_err()
+    {
+        let to = To { store: &store, name: &name, definition: &definition, pinned: &pinned };
+        take_over(from, &to, arguments, &options, &mut teller)?;
+    }
     let seed = arguments.seed.unwrap_or_else(random_word);
     let engine = match store.create(&name, &pinned) {
         Ok(run) => {
@@ -122,10 +129,7 @@ pub(crate) fn cancel(arguments: &FlowCancel) -> Result<u8, Failure> {
         false => begun(held, random_word(), options)?,
     };
     for line in survivors(&engine) {
-        print_note(&format!(
-            "redial: {line}
-"
-        ));
+        print_note(&format!("redial: {line}\n"));
     }
     // The process that was asked has written it down itself.
     if !engine.machine().is_cancelled() {
@@ -238,12 +242,10 @@ fn refuse_changed(held: &Held, definition: &Definition) -> Result<(), Failure> {
     if differences.is_empty() {
         return Ok(());
     }
+    let (name, differences) = (held.name(), differences.join("; "));
     Err(Failure::Message(format!(
-        "the run `{}` was begun with another flow: {}; resume it as it was (redial flow resume {}), or take \
-         another name",
-        held.name(),
-        differences.join("; "),
-        held.name(),
+        "the run `{name}` was begun with another flow: {differences}; resume it as it was (redial flow resume \
+         {name}), or take another name, with --from {name} to keep what has succeeded and has not changed"
     )))
 }
 
