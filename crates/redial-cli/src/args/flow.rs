@@ -60,6 +60,7 @@ pub(crate) enum FlowVerb {
 Examples:
   redial flow run thumbnails.yaml --input url=https://example.com/pictures.json
   redial flow run nightly.yaml --run nightly -j 8 --html nightly.html
+  redial flow run thumbnails.yaml --run mended --from nightly           what has succeeded and has not changed is kept
 
 Everything is checked before anything runs: names, references, cycles, policies, rules, expressions, and programs \
                   that are not on the PATH. What happens is written down in .redial/runs/RUN before redial acts \

@@ -95,7 +95,8 @@ fn engine(
             if before != pinned {
                 return Err(Failure::Message(format!(
                     "the run `{name}` was begun with another command, policy or source; give it as it was, \
-                     resume it (redial flow resume {name}), or take another name"
+                     resume it (redial flow resume {name}), or take another name; another policy for what is \
+                     dead is redial flow dead retry {name} --with CLAUSE"
                 )));
             }
             if !Engine::has_begun(&held).map_err(failed)? {

@@ -136,7 +136,12 @@ impl Takeover {
     }
 
     fn fill(&self, run: &Run, beginning: &Beginning) -> io::Result<()> {
-        for segment in fs::read_dir(self.from.out_path())? {
+        let segments = match fs::read_dir(self.from.out_path()) {
+            // Who reads an output that is gone is told so.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            segments => Some(segments?),
+        };
+        for segment in segments.into_iter().flatten() {
             let segment = segment?;
             let copy = run.out_path().join(segment.file_name());
             fs::copy(segment.path(), &copy)?;
