@@ -27,15 +27,15 @@ const WORK_ITEMS: &str = r#"{"items": [
     {"id": "disk-full"}
 ]}"#;
 
-/// What stands for every command of the document: fails as often as `failures` says, and writes down that it ran.
+/// What stands for every command of the document: fails, and writes down that it ran.
 const COMMAND: &str = r#"#!/bin/sh
 name=$(basename "$0")
 echo "$name" >> ran
 case $name in
-  api-request) failures=4 ;;
-  *) failures=99 ;;
+  # Whoever is too slow to end it while it waits ends it while it runs.
+  api-request) test "$(wc -l < ran)" -le 4 || exec sleep 1000 ;;
 esac
-test "$(wc -l < ran)" -gt "$failures"
+false
 "#;
 
 /// The command of the last example, which is told its item.
@@ -162,8 +162,12 @@ fn every_example_runs_as_the_document_says() {
     for (example, (command, executions, delays_s)) in running.iter_mut().zip(stated) {
         let code = example.code();
         let journal = example.journal();
-        assert_eq!(example.ran(), vec![command; executions], "{command}");
-        assert_eq!(starts(&journal, 0).len(), executions, "{command}");
+        let (mut ran, mut starts) = (example.ran(), starts(&journal, 0));
+        if command == "api-request" {
+            ran.truncate(executions);
+            starts.truncate(executions);
+        }
+        assert_eq!((ran, starts.len()), (vec![command.to_owned(); executions], executions));
         assert_eq!(delays(&journal, 0), seconds(delays_s), "{command}");
         are_waited(&journal, 0);
         // What fails to the last is a dead letter, and the run says so; what was ended died of the signal.
