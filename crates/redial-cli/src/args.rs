@@ -9,8 +9,10 @@ mod run;
 
 mod check;
 mod classify;
+mod compare;
 mod convert;
 mod explain;
+mod find;
 mod flow;
 pub(crate) mod foreign;
 mod help;
@@ -27,8 +29,10 @@ use clap::{Arg, Args, Command, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::check::{Check, CheckFormat};
 pub(crate) use self::classify::Classify;
+pub(crate) use self::compare::Compare;
 pub(crate) use self::convert::Convert;
 pub(crate) use self::explain::Explain;
+pub(crate) use self::find::Find;
 #[cfg(unix)]
 pub(crate) use self::flow::{DeadDrop, DeadRetry, EngineFlags, FlowCancel, FlowResume, FlowRun};
 pub(crate) use self::flow::{
@@ -142,6 +146,10 @@ pub(crate) enum Verb {
     Map(Box<Map>),
     /// Show the delays of a policy; nothing runs
     Plan(Plan),
+    /// Show several policies side by side: plan, picture and totals
+    Compare(Compare),
+    /// Find every policy below a folder, the worst first
+    Find(Find),
     /// Check policies, rules and flows, and show how to fix what is wrong
     Check(Check),
     /// Explain a diagnostic, with an example and the fix

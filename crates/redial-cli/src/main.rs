@@ -83,6 +83,8 @@ fn run_verb() -> Result<u8, Failure> {
         #[cfg(unix)]
         Verb::Map(map) => verb::map::run(&map.0, verb),
         Verb::Plan(plan) => verb::plan::run(&plan, verb),
+        Verb::Compare(compare) => verb::compare::run(&compare, verb),
+        Verb::Find(find) => verb::find::run(&find),
         Verb::Check(check) => verb::check::run(&check),
         Verb::Explain(explain) => verb::explain::run(&explain),
         Verb::Convert(convert) => verb::convert::run(&convert, verb),

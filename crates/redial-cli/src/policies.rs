@@ -9,7 +9,9 @@ use clap::ArgMatches;
 use redial_core::clause::Kind as Clause;
 use redial_core::{Backoff, Policy};
 use redial_policy::notation::Source as Text;
-use redial_policy::{Diagnostic, Document, Entry, Kind, Notation, System, Timing, overlay, read};
+use redial_policy::{
+    Diagnostic, Document, Draws, Entry, Kind, Notation, System, Timing, overlay, read,
+};
 
 use crate::args::PolicyFlags;
 use crate::environment;
@@ -60,6 +62,15 @@ impl SelectedPolicy {
         }
     }
 
+    /// What decides when it runs.
+    #[cfg(unix)]
+    pub(crate) fn engine(&self) -> Policy<Draws> {
+        match &self.entry.law {
+            Some(law) => law.policy().clone(),
+            None => Draws::of(self.policy),
+        }
+    }
+
     /// Drops the warnings about long waits: waiting is what a poll is for.
     fn allow_long_waits(&mut self) {
         self.diagnostics.retain(|found| {
@@ -84,19 +95,7 @@ pub(crate) fn selected(
     matches: Option<&ArgMatches>,
     whole_files: bool,
 ) -> Result<Vec<SelectedPolicy>, Failure> {
-    let selected = selected_with_files(flags, &[], matches, whole_files)?;
-    selected.iter().try_for_each(policy_of_ours)?;
-    Ok(selected)
-}
-
-/// Refuses a law that no clause says: what runs or is simulated is a policy of ours.
-fn policy_of_ours(selected: &SelectedPolicy) -> Result<(), Failure> {
-    let Some(law) = &selected.entry.law else { return Ok(()) };
-    Err(Failure::Message(format!(
-        "{law}: no clause says this law, and it can only be planned, compared and converted; the nearest policy is \
-         --with '{}' (redial convert --to clause names what it loses)",
-        law.nearest(),
-    )))
+    selected_with_files(flags, &[], matches, whole_files)
 }
 
 /// The same for a verb that takes files as arguments, too.
@@ -291,31 +290,42 @@ fn of_file(
     flags: &PolicyFlags,
     whole_files: bool,
 ) -> Result<Vec<SelectedPolicy>, Failure> {
+    if let Some(system) = program_of(argument) {
+        let words: Vec<_> = argument.split_whitespace().map(str::to_owned).collect();
+        return of_command(system, &words, flags);
+    }
     let (file, name) = split(argument);
     let source = Source::open(file, flags.dialect.map(Into::into)).map_err(Failure::Message)?;
-    of_source(source, name, flags, whole_files)
+    of_source(source, name, flags.dialect.map(Into::into), flags, whole_files)
+}
+
+/// The program whose whole command line stands in the place of a file: `'curl --retry 5'`.
+fn program_of(argument: &str) -> Option<&'static System> {
+    let (program, _) = argument.split_once(' ')?;
+    let system = System::named(program).filter(|system| system.is_command())?;
+    (!std::path::Path::new(argument).exists()).then_some(system)
 }
 
 /// The policy in the flags of another program: what stands after `--dialect curl --`.
 fn of_command(
-    system: &System,
+    system: &'static System,
     words: &[String],
     flags: &PolicyFlags,
 ) -> Result<Vec<SelectedPolicy>, Failure> {
     let named = words.first().is_some_and(|word| word == system.name());
     let program = if named { String::new() } else { format!("{} ", system.name()) };
     let source = Source::clause(system.name(), &(program + &words.join(" ")));
-    of_source(source, None, flags, false)
+    of_source(source, None, Some(Notation::Foreign(system)), flags, false)
 }
 
 /// The policies of a text: the named one, or the default, or all of them.
 fn of_source(
     source: Source,
     name: Option<&str>,
+    dialect: Option<Notation>,
     flags: &PolicyFlags,
     whole_files: bool,
 ) -> Result<Vec<SelectedPolicy>, Failure> {
-    let dialect = flags.dialect.map(Into::into);
     let file = source.name.as_str();
     let text = Text::new(&source.text, source.format).client(flags.client.as_deref());
     let document = text.document(text.parse().as_deref(), dialect);
@@ -354,7 +364,9 @@ fn of_source(
     let mut selected = Vec::new();
     for entry in entries {
         let name = Some(entry.name.clone()).filter(|name| !name.is_empty());
-        let mut one = overlaid(name, entry.clone(), &of_the_file, &source, flags)?;
+        let law = entry.law.as_ref().map(|law| law.named(place(&source.name, law.name())));
+        let placed = Entry { law, ..entry.clone() };
+        let mut one = overlaid(name, placed, &of_the_file, &source, flags)?;
         one.is_default = document.default_name() == Some(&entry.name);
         selected.push(one);
     }
@@ -366,6 +378,15 @@ fn of_source(
         selected.iter_mut().for_each(|one| one.diagnostics.retain(is_told));
     }
     Ok(selected)
+}
+
+/// Where a law is written: `FILE#NAME`. That of a command has no file.
+fn place(file: &str, name: &str) -> String {
+    match name {
+        "" => file.to_owned(),
+        name if name == file => name.to_owned(),
+        name => format!("{file}#{name}"),
+    }
 }
 
 /// Splits `FILE#NAME`. Both may contain `#`: the longest prefix that is a file wins.

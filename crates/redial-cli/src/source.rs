@@ -24,16 +24,25 @@ impl Source {
             })
         };
         let bytes = bytes.map_err(|error| format!("cannot read {name}: {error}"))?;
+        Self::of_bytes(name, bytes, notation).map_err(|why| format!("cannot read {name}: {why}"))
+    }
+
+    /// A file whose bytes are read: [`limited`] reads as many as are needed here.
+    pub(crate) fn of_bytes(
+        name: &str,
+        bytes: Vec<u8>,
+        notation: Option<Notation>,
+    ) -> Result<Self, String> {
         if bytes.len() > TEXT_MAX {
             let most = TEXT_MAX >> 20;
             return Err(format!(
-                "cannot read {name}: it is larger than {most} MiB, which is more than a policy file can need"
+                "it is larger than {most} MiB, which is more than a policy file can need"
             ));
         }
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-            format!("cannot read {name}: byte {at}, on line {line}, is not UTF-8; save it as UTF-8")
+            format!("byte {at}, on line {line}, is not UTF-8; save it as UTF-8")
         })?;
         let format = match (Format::of(name, &text), notation) {
             (Format::Text, Some(notation))
@@ -55,7 +64,7 @@ impl Source {
 }
 
 /// Reads at most one byte more than is allowed.
-fn limited(reader: impl Read) -> std::io::Result<Vec<u8>> {
+pub(crate) fn limited(reader: impl Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     reader.take(TEXT_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -6,8 +6,10 @@ pub(crate) mod run;
 
 pub(crate) mod check;
 pub(crate) mod classify;
+pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod explain;
+pub(crate) mod find;
 pub(crate) mod help;
 pub(crate) mod plan;
 pub(crate) mod report;

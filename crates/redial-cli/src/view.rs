@@ -17,4 +17,5 @@ pub(crate) mod svg;
 pub(crate) mod table;
 
 // After the others, as in `verb.rs`.
+pub(crate) mod find;
 pub(crate) mod flow;

@@ -70,6 +70,10 @@ pub struct Backoff<S = Source> {
 }
 
 impl Backoff {
+    pub(crate) fn retyped<S>(self, source: S) -> Backoff<S> {
+        Backoff { source, shape: self.shape }
+    }
+
     /// The same `delay` every time.
     ///
     /// ```

@@ -76,6 +76,38 @@ impl Policy {
         .full_jitter()
         .attempts(3);
 
+    /// The same policy in the type of those that have a schedule of their own, for a program that holds
+    /// both in one place. The schedule is never asked.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use redial_core::{Backoff, Policy, Random, Schedule};
+    ///
+    /// struct Minutes;
+    ///
+    /// impl Schedule for Minutes {
+    ///     fn delay(&self, n: u32, _: Duration, _: &mut impl Random) -> Duration {
+    ///         Duration::from_secs(60 * u64::from(n))
+    ///     }
+    /// }
+    ///
+    /// let policies: [Policy<Minutes>; 2] =
+    ///     [Backoff::new(Minutes).attempts(3), Policy::DEFAULT.retyped(Minutes)];
+    /// let last = policies.map(|policy| policy.delays(|| u64::MAX).last());
+    /// assert_eq!(last, [Some(Duration::from_secs(60)), Some(Duration::from_secs(2))]);
+    /// ```
+    pub fn retyped<S>(self, schedule: S) -> Policy<S> {
+        Policy {
+            backoff: self.backoff.retyped(schedule),
+            retries: self.retries,
+            within: self.within,
+            wait_budget: self.wait_budget,
+            instant_retries: self.instant_retries,
+            jittered_retries: self.jittered_retries,
+            jittered_from: self.jittered_from,
+        }
+    }
+
     /// For a few writers that collide on one record: short delays that grow to 640 ms, up to half
     /// of each on top at random, 7 attempts within 30 s.
     ///

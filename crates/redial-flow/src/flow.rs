@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use redial_core::{Backoff, Limits, Policy};
+use redial_policy::Timing;
 use serde::{Deserialize, Serialize};
 
 pub use crate::settings::{BreakerSettings, BudgetSettings};
@@ -30,7 +31,7 @@ pub struct Step {
     /// What must be over before it starts.
     pub needs: Vec<Need>,
     /// When an attempt follows another.
-    pub policy: Policy,
+    pub policy: Timing,
     /// The limits of a task besides those of its policy.
     pub limits: Limits<'static>,
     /// How many of its tasks run at once at most.
@@ -159,7 +160,7 @@ impl Step {
             name: name.into(),
             place: Place::Alone,
             needs: Vec::new(),
-            policy: ONCE,
+            policy: ONCE.into(),
             limits: Limits::new(),
             slots: None,
             rate: None,

@@ -39,8 +39,7 @@ use std::fs::File;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use redial_core::Policy;
-use redial_policy::{Plan, Rules};
+use redial_policy::{Plan, Rules, Timing};
 use serde_json::Value as Json;
 
 use crate::Value;
@@ -148,7 +147,7 @@ impl Outlook {
             .zip(written)
             .map(|(id, step)| {
                 let ready = prepared.step(id);
-                let policy = flow.steps[id as usize].policy;
+                let policy = flow.steps[id as usize].policy.clone();
                 let asked_max = asks_for_delays(&ready.rules)
                     .then(|| flow.steps[id as usize].limits.get_max_retry_after());
                 StepOutlook {
@@ -287,7 +286,7 @@ fn asks_for_delays(rules: &Rules) -> bool {
 
 fn cost(prepared: &Prepared, id: StepId, step: &Step) -> Option<Cost> {
     let ready = prepared.step(id);
-    let policy = step.policy;
+    let policy = &step.policy;
     let within = policy.get_within().map(|within| within.as_nanos());
     let asks = asks_for_delays(&ready.rules);
     let starts = match asks {
@@ -302,8 +301,8 @@ fn cost(prepared: &Prepared, id: StepId, step: &Step) -> Option<Cost> {
     };
     let most = |time: u128| within.map_or(time, |within| time.min(within));
     let waits = match asks {
-        true => waits_asked(&policy, step.limits.get_max_retry_after()),
-        false => Plan::new(policy).total_wait().greatest.map(|wait| wait.as_nanos()),
+        true => waits_asked(policy, step.limits.get_max_retry_after()),
+        false => Plan::new(policy.clone()).wait_bounds().1.map(|wait| wait.as_nanos()),
     };
     match (timeout, starts, waits) {
         (Some(timeout), Some(count), Some(waits)) => {
@@ -316,7 +315,7 @@ fn cost(prepared: &Prepared, id: StepId, step: &Step) -> Option<Cost> {
 }
 
 /// The waits where each may be what the policy says or what the command asks for.
-fn waits_asked(policy: &Policy, asked_max: Duration) -> Option<u128> {
+fn waits_asked(policy: &Timing, asked_max: Duration) -> Option<u128> {
     const LOOKED_AT: u32 = 4096;
     let retries = policy.attempts()?.saturating_sub(1);
     let sum = match retries {

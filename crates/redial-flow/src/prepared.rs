@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redial_core::Limits;
-use redial_policy::{Entry, Format as TextFormat, Notation, RuleSet, Rules};
+use redial_policy::{Entry, Format as TextFormat, Notation, RuleSet, Rules, Timing};
 
 use crate::definition::{
     Action, Condition, Definition, Each, Fallback, ItemFormat, Need, Origin, OutputKind, Spelling,
@@ -325,7 +325,7 @@ fn entry_of(clause: &str) -> Result<Entry, String> {
     let document = redial_policy::read(clause, TextFormat::Text, Some(Notation::Clause));
     let error = document.diagnostics().iter().find(|found| !found.is_warning());
     match (document.policies().next(), error) {
-        (Some(entry), None) if entry.policy.is_some() => Ok(entry.clone()),
+        (Some(entry), None) if entry.nearest().is_some() => Ok(entry.clone()),
         (_, Some(found)) => Err(format!("policy: {}", found.message)),
         _ => Err(format!("policy: `{clause}` is none")),
     }
@@ -372,7 +372,7 @@ fn machine_step(
         name: step.name.clone(),
         place,
         needs: step.needs.iter().map(need).collect::<Result<_, String>>()?,
-        policy: entry.policy.ok_or("policy: it has errors")?,
+        policy: Timing::of(entry).ok_or("policy: it has errors")?,
         limits,
         slots: step.slots,
         rate: step.rate,

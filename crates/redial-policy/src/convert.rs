@@ -118,7 +118,7 @@ pub fn convert(entry: &Entry, target: Target, format: Format) -> Option<Converte
         losses.timing(
             &Timing::Law(law.clone()),
             &law.nearest().into(),
-            entry.law.as_ref().map(|law| law.title()),
+            entry.law.as_ref().map(|law| law.system().title()),
         );
     }
     if let Some((format, notation)) = again {

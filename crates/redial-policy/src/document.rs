@@ -134,6 +134,21 @@ impl Entry {
         self.policy.or_else(|| self.law.as_ref().map(Law::nearest))
     }
 
+    /// What it does in a line for people: the clause, or whose law it is.
+    pub fn said(&self) -> String {
+        let law = self.law.as_ref().map(ToString::to_string);
+        law.or_else(|| self.canonical()).unwrap_or_else(|| self.clause.clone())
+    }
+
+    /// A text that [`read`] takes for this very policy, also where no clause says what it does; none
+    /// where there are errors.
+    pub fn written(&self) -> Option<String> {
+        match &self.law {
+            Some(law) => Some(foreign::written(law, self.timeout)),
+            None => self.canonical(),
+        }
+    }
+
     /// The policy and the options of its call as one clause, in the order and the spelling in
     /// which redial prints them, or the one that comes nearest; none where there are errors.
     pub fn canonical(&self) -> Option<String> {
@@ -203,6 +218,10 @@ impl Document {
         self.default.as_deref()
     }
 
+    pub(crate) fn of_entry(entry: Entry) -> Self {
+        Self { entries: vec![entry], ..Self::default() }
+    }
+
     pub(crate) fn refuse(diagnostic: Diagnostic) -> Self {
         Self { diagnostics: vec![diagnostic], ..Self::default() }
     }
@@ -238,6 +257,9 @@ impl Source<'_> {
     ) -> Document {
         let &Self { text, format, client } = self;
         let mut document = match roots {
+            Ok(_) if format == Format::Text && foreign::is_written(text) => {
+                foreign::read_written(text)
+            }
             Ok(_) if format == Format::Text && of_system(text, notation).is_some() => {
                 let system = of_system(text, notation);
                 system.map(|system| foreign::read_text(system, text, client)).unwrap_or_default()

@@ -19,6 +19,7 @@ mod systemd;
 mod temporal;
 mod unread;
 mod value;
+mod written;
 
 use std::time::Duration;
 
@@ -37,6 +38,7 @@ use crate::tree::{Node, Value};
 use law::{DELAYS_MAX, Draw};
 pub use law::{Draws, Law};
 pub(crate) use unread::unread;
+pub(crate) use written::{is_one as is_written, read as read_written, write as written};
 
 /// The systems that are read, in the order in which they are asked.
 const ALL: &[&System] = &[
@@ -200,6 +202,19 @@ pub(crate) fn read_text(system: &'static System, text: &str, client: Option<&str
     reader.document
 }
 
+/// The one policy of a text or a map that can only be another system's.
+pub(crate) fn only(node: &Node, text: &str, format: Format) -> Option<Document> {
+    let document = match &node.value {
+        Value::Text(words) => read_text(of_text(words)?, words, None),
+        _ => {
+            let mut document = Document::default();
+            read_map(node, "", None, (text, format, None), &mut document)?;
+            document
+        }
+    };
+    (document.entries.len() == 1).then_some(document)
+}
+
 /// Reads a map that a walk through a tree has come upon, if it is one of a system's.
 pub(crate) fn read_map(
     node: &Node,
@@ -333,9 +348,8 @@ impl<'t> Reader<'t> {
         read.timeout = read.timeout.or(found.timeout);
         let law = law.zip(read.policy).and_then(|(delay, nearest)| {
             let draws = table(delay, &nearest);
-            let title = self.system.title;
             (!says(&nearest, &draws))
-                .then(|| Law::new(&draws, nearest, title, found.name.clone()))?
+                .then(|| Law::new(&draws, nearest, self.system, found.name.clone()))?
         });
         if law.is_some() {
             read.policy = None;

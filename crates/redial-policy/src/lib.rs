@@ -81,7 +81,7 @@ pub use format::Format;
 pub use found_delay::{read as dictated, read_at as dictated_at};
 pub use matcher::Matcher;
 pub use overlay::overlay_clause as overlay;
-pub use plan::{Plan, Row, Timing, Total};
+pub use plan::{Ours, Plan, Row, Timing, Total};
 pub use retry_policy::{BackoffStrategy, RetryPolicy};
 pub use rule_set::RuleSet;
 pub use rules::{Ending, Fate, Judgement, Rules, Stream};

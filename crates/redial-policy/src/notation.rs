@@ -46,7 +46,7 @@ use crate::lookalike;
 use crate::matcher::Patterns;
 use crate::names::{Vocabulary, synonym_in};
 use crate::place::Place;
-use crate::{retry_config, tree};
+use crate::{foreign, retry_config, tree};
 
 pub use crate::fields::nearest;
 pub use crate::file::{Policies, Resolved, Used};
@@ -288,6 +288,26 @@ impl<'n> Policies<'_, 'n> {
                 None
             }
         }
+    }
+
+    /// A policy in the words of another system, such as `curl --retry 5` or a map with `initialBackoff`, or a law that
+    /// redial has [written down](Entry::written): the text that it is read from again. None if it is ours.
+    pub fn foreign(&mut self, node: &'n Node) -> Option<String> {
+        let Source { text, format, .. } = self.source;
+        if let Value::Text(words) = &node.value
+            && foreign::is_written(words)
+        {
+            return Some(words.clone());
+        }
+        let document = foreign::only(node, text, format)?;
+        self.file.found.extend(document.diagnostics().iter().cloned().map(|mut found| {
+            if matches!(node.value, Value::Text(_)) {
+                found.span = node.span;
+            }
+            found
+        }));
+        let written = document.policies().next().and_then(Entry::written);
+        Some(written.unwrap_or_default())
     }
 
     /// A `retry_config`, or `retry`, of another system's workflow, with the meaning that it has there.

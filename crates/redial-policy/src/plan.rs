@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use redial_core::{Decision, Forecast, Policy, Schedule, SplitMix64, Time, Verdict};
+use redial_core::{AsPolicy, Decision, Forecast, Policy, Schedule, SplitMix64, Time, Verdict};
 
 use crate::document::Entry;
-use crate::foreign::Law;
+use crate::foreign::{Draws, Law};
 
 const NANOSECOND: Duration = Duration::from_nanos(1);
 
@@ -28,13 +28,39 @@ pub struct Plan {
     seed: Option<u64>,
 }
 
-/// When attempts are made: by a policy of ours, or by the law of another system.
+/// When attempts are made: by a policy of ours, or by the law of another system. The engine takes either.
 #[derive(Clone, Debug)]
 pub enum Timing {
     /// A policy.
-    Policy(Box<Policy>),
+    Policy(Box<Ours>),
     /// The law of another system that no clause says.
     Law(Law),
+}
+
+/// A policy of ours, and the same as the engine takes it where it may get a law, too.
+#[derive(Clone, Debug)]
+pub struct Ours {
+    policy: Policy,
+    retyped: Policy<Draws>,
+}
+
+impl std::ops::Deref for Ours {
+    type Target = Policy;
+
+    fn deref(&self) -> &Policy {
+        &self.policy
+    }
+}
+
+impl AsPolicy for Timing {
+    type Source = Draws;
+
+    fn as_policy(&self) -> &Policy<Draws> {
+        match self {
+            Self::Policy(ours) => &ours.retyped,
+            Self::Law(law) => law.policy(),
+        }
+    }
 }
 
 impl Timing {
@@ -113,7 +139,7 @@ impl std::fmt::Display for Timing {
     /// The clause, or the dialect and the name of a law.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Policy(policy) => policy.fmt(f),
+            Self::Policy(ours) => ours.policy.fmt(f),
             Self::Law(law) => law.fmt(f),
         }
     }
@@ -121,7 +147,7 @@ impl std::fmt::Display for Timing {
 
 impl From<Policy> for Timing {
     fn from(policy: Policy) -> Self {
-        Self::Policy(Box::new(policy))
+        Self::Policy(Box::new(Ours { policy, retyped: Draws::of(policy) }))
     }
 }
 
@@ -191,30 +217,44 @@ impl Plan {
 
     /// The waits of a call that fails every time, over the delays that can be reached.
     pub fn total_wait(&self) -> Total {
+        let (least, greatest) = self.wait_bounds();
+        let sum = || self.policy.total_of(self.policy.reachable().unwrap_or(u32::MAX));
+        let mean = match self.wait_limit() {
+            None => greatest.map(|_| sum().mean),
+            Some(limit) if greatest < Some(limit) || self.is_certain() => {
+                Some(sum().mean.min(limit))
+            }
+            Some(limit) => Some(self.mean_under(limit)),
+        };
+        Total { least, mean, greatest }
+    }
+
+    /// Whether every call waits the same.
+    fn is_certain(&self) -> bool {
+        let sum = self.policy.total_of(self.policy.reachable().unwrap_or(u32::MAX));
+        sum.least == sum.greatest
+    }
+
+    /// The least and the most that a call waits in all; none where it is unbounded. The two ends of
+    /// [`total_wait`](Self::total_wait), at no cost.
+    pub fn wait_bounds(&self) -> (Option<Duration>, Option<Duration>) {
         let count = self.policy.reachable();
         let sum = self.policy.total_of(count.unwrap_or(u32::MAX));
         let Some(limit) = self.wait_limit() else {
             let endless =
                 count.is_none() && self.policy.forecast(u32::MAX).greatest > Duration::ZERO;
-            let total = |sum| if endless { None } else { Some(sum) };
-            let (least, mean, greatest) = (sum.least, sum.mean, sum.greatest);
-            return Total { least: total(least), mean: total(mean), greatest: total(greatest) };
+            return if endless { (None, None) } else { (Some(sum.least), Some(sum.greatest)) };
         };
         // Endless waits reach the limit, unless the delays become zero.
         let last = self.policy.forecast(u32::MAX).greatest;
         let greatest = if count.is_none() && last > Duration::ZERO { limit } else { sum.greatest };
         if greatest < limit || sum.least == sum.greatest {
-            let greatest = Some(greatest.min(limit));
-            return Total {
-                least: Some(sum.least.min(limit)),
-                mean: Some(sum.mean.min(limit)),
-                greatest,
-            };
+            return (Some(sum.least.min(limit)), Some(greatest.min(limit)));
         }
         // Unlimited attempts end only with a delay that exceeds the limit.
         let at_least = if count.is_none() { limit.saturating_sub(last) } else { sum.least };
         let least = self.least_under(limit).unwrap_or(at_least).min(limit);
-        Total { least: Some(least), mean: Some(self.mean_under(limit)), greatest: Some(limit) }
+        (Some(least), Some(limit))
     }
 
     /// The least that a call has waited when it ends. That is not the sum of the least delays: after
@@ -253,7 +293,7 @@ impl Plan {
     /// that take no time, and with attempts that take all of their timeout. None where it may go on
     /// for ever.
     pub fn gives_up_after(&self) -> (Option<Duration>, Option<Duration>) {
-        let waits = self.total_wait();
+        let (least_wait, greatest_wait) = self.wait_bounds();
         let attempts = self.policy.reachable().map(|delays| u64::from(delays) + 1);
         let running = match (self.timeout, attempts) {
             (None, Some(_)) => Some(Duration::ZERO),
@@ -265,15 +305,15 @@ impl Plan {
             }
             (Some(_), None) => None,
         };
-        let latest = waits.greatest.zip(running).map(|(wait, run)| wait.saturating_add(run));
+        let latest = greatest_wait.zip(running).map(|(wait, run)| wait.saturating_add(run));
         // A timeout is cut to what the deadline leaves.
         let latest = match (latest, self.policy.get_within()) {
             (Some(latest), Some(within)) => Some(latest.min(within)),
             (latest, within) => latest.or(within),
         };
         // Without a limit, or with waits of zero, it never ends.
-        let ends = attempts.is_some() || waits.greatest.is_some_and(|wait| wait > Duration::ZERO);
-        (waits.least.filter(|_| ends || latest.is_some()), latest)
+        let ends = attempts.is_some() || greatest_wait.is_some_and(|wait| wait > Duration::ZERO);
+        (least_wait.filter(|_| ends || latest.is_some()), latest)
     }
 
     /// The most that a call can wait: a wait that ends at the deadline is not slept.

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use redial_core::{Call, Decision, Gate, Limits, Policy, SplitMix64, Stop, Time, Verdict};
-use redial_policy::{Ending, Fate, Judgement, Rules};
+use redial_policy::{Draws, Ending, Fate, Judgement, Rules};
 
 use crate::command::Command;
 use crate::control::{Control, Request};
@@ -31,7 +31,7 @@ pub struct Task {
     /// Where its output goes.
     pub sinks: Sinks,
     /// Decides, with `limits`, how often it is run and how long to wait in between.
-    pub policy: Policy,
+    pub policy: Policy<Draws>,
     /// The limits of this run, beside those of the policy.
     pub limits: Limits<'static>,
     /// How long one attempt may take.
@@ -150,7 +150,7 @@ pub enum Turn {
 pub struct AttemptLoop<'t> {
     task: &'t Task,
     slot: SlotId,
-    call: Call<Policy>,
+    call: Call<&'t Policy<Draws>>,
     random: SplitMix64,
     gate: SharedGate,
     control: Option<Control>,
@@ -191,7 +191,7 @@ impl<'t> AttemptLoop<'t> {
     /// the task.
     pub fn new(task: &'t Task, reactor: &Reactor, slot: SlotId, mut gate: SharedGate) -> Self {
         let now = reactor.clock.now();
-        let call = Call::new(task.policy, now);
+        let call = Call::new(&task.policy, now);
         gate.deposit();
         let progress = Progress {
             slot,

@@ -16,7 +16,7 @@ mod linux {
     use std::time::Duration;
 
     use redial_core::{Backoff, Limits};
-    use redial_policy::{Rules, Stream};
+    use redial_policy::{Draws, Rules, Stream};
     use redial_process::shared::SharedGate;
     use redial_process::{
         AttemptLoop, Clock, Command, End, Options, Reactor, Sink, Sinks, SlotId, Stdin, Streams,
@@ -304,7 +304,7 @@ mod linux {
             variables,
             stdin: Stdin::Null,
             sinks,
-            policy: Backoff::constant(Duration::from_millis(1)).attempts(3),
+            policy: Draws::of(Backoff::constant(Duration::from_millis(1)).attempts(3)),
             limits: Limits::new(),
             timeout: None,
             rules: Rules::default(),

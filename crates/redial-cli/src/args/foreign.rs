@@ -18,10 +18,12 @@ use crate::policies::is_policy_file;
 use crate::visible::visible;
 
 /// Our verbs, and what others call them.
-const VERBS: [(&str, &[&str]); 9] = [
+const VERBS: [(&str, &[&str]); 11] = [
     ("run", &["attempt", "call", "exec", "loop", "repeat", "retry", "start", "try"]),
     ("until", &["await", "poll", "wait", "wait-for", "watch"]),
     ("plan", &["delays", "preview", "schedule", "show"]),
+    ("compare", &["diff", "versus", "vs"]),
+    ("find", &["audit", "grep", "list", "scan"]),
     ("check", &["fix", "lint", "validate", "verify"]),
     ("explain", &["describe", "why"]),
     ("convert", &["export", "translate"]),

@@ -146,7 +146,7 @@ fn is_stream(source: &Source) -> bool {
 
 /// Whether it is a flow: a dialect of policies says that it is meant to be none. A text with nothing in it is read as one, too,
 /// so that what `redial plan` and `redial flow plan` refuse is not green here.
-fn is_flow(
+pub(super) fn is_flow(
     source: &Source,
     trees: Result<&[Node], &Diagnostic>,
     notation: Option<Notation>,
@@ -278,7 +278,7 @@ fn report(
 }
 
 /// A finding as JSON: bytes, and lines and columns as editors count them.
-fn finding(lines: &Lines<'_>, found: &Diagnostic) -> Json {
+pub(super) fn finding(lines: &Lines<'_>, found: &Diagnostic) -> Json {
     let (start, end) = (lines.position(found.span.start), lines.position(found.span.end));
     let fix = found.fix.as_ref().map(|fix| {
         json!({
@@ -305,7 +305,7 @@ fn finding(lines: &Lines<'_>, found: &Diagnostic) -> Json {
 }
 
 /// A workflow command that annotates the line on GitHub.
-fn annotation(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> String {
+pub(super) fn annotation(source: &Source, lines: &Lines<'_>, found: &Diagnostic) -> String {
     let Position { line, column } = lines.position(found.span.start);
     let end = lines.position(found.span.end);
     let message = visible(&found.message);

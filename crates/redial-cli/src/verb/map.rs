@@ -142,7 +142,7 @@ fn definition(arguments: &MapFlags, selected: &SelectedPolicy) -> Result<Definit
     check_program(&arguments.command, &templates)?;
     // The conditions are read once more by the engine; here for errors that name their flags.
     rules(&arguments.rules, &selected.entry, Some(&arguments.command), Mode::Run)?;
-    let policy = selected.entry.canonical().unwrap_or_else(|| selected.entry.clause.clone());
+    let policy = selected.entry.written().unwrap_or_else(|| selected.entry.clause.clone());
     let each = Each {
         filter: arguments.condition.clone().map(|text| Condition { text, loose: false }),
         sort_by: arguments.sort_by.clone(),

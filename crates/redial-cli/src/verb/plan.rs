@@ -9,12 +9,27 @@ use crate::policies::{SelectedPolicy, print_warnings, selected_with_files};
 use crate::view::plan::{self, Planned};
 
 pub(crate) fn run(arguments: &args::Plan, matches: Option<&ArgMatches>) -> Result<u8, Failure> {
+    check(arguments)?;
+    let policies = selected_with_files(&arguments.policy, &arguments.files, matches, false)?;
+    show(&policies, arguments, plan::terminal)
+}
+
+/// One document at most goes to standard output.
+pub(super) fn check(arguments: &args::Plan) -> Result<(), Failure> {
     let to_stdout = [&arguments.svg, &arguments.html];
     let to_stdout = to_stdout.iter().filter(|path| path.as_deref() == Some("-")).count();
     if to_stdout + usize::from(arguments.json) > 1 {
         return Err(Failure::from("standard output holds one of --json, --svg - and --html -"));
     }
-    let policies = selected_with_files(&arguments.policy, &arguments.files, matches, false)?;
+    Ok(())
+}
+
+/// Shows the policies in the forms that the flags ask for, or as text.
+pub(super) fn show(
+    policies: &[SelectedPolicy],
+    arguments: &args::Plan,
+    text: fn(&[Planned], usize) -> String,
+) -> Result<u8, Failure> {
     let plans: Vec<_> = policies.iter().map(|policy| planned(policy, arguments)).collect();
     let to_files = arguments.svg.is_some() || arguments.html.is_some();
     if let Some(path) = &arguments.svg {
@@ -27,8 +42,8 @@ pub(crate) fn run(arguments: &args::Plan, matches: Option<&ArgMatches>) -> Resul
         return print(&plan::json(&plans)).map(|()| 0);
     }
     if !to_files {
-        print(&plan::terminal(&plans, width()))?;
-        print_warnings(&policies);
+        print(&text(&plans, width()))?;
+        print_warnings(policies);
     }
     Ok(0)
 }

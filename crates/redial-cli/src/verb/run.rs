@@ -123,7 +123,7 @@ pub(crate) fn run(
             args::Stdin::Null => Stdin::Null,
         },
         sinks,
-        policy: selected.policy,
+        policy: selected.engine(),
         limits: Limits::new().max_retry_after(max_retry_after),
         timeout: selected.entry.timeout,
         rules,
@@ -250,8 +250,7 @@ fn resolved(
     rules_from: Option<&str>,
 ) -> String {
     let mut text = format!("command  {}\n", visible(&shell::command(&arguments.command)));
-    let clause = selected.entry.canonical();
-    text += &format!("policy   {}\n", visible(clause.as_deref().unwrap_or(&selected.entry.clause)));
+    text += &format!("policy   {}\n", visible(&selected.entry.said()));
     if let Some(variable) = selected.from {
         text += &format!("         from {variable}\n");
     }

@@ -1,6 +1,7 @@
 //! `redial tune`: the best policy for a scenario, and what it gains against yours.
 
 use clap::ArgMatches;
+use redial_policy::Timing;
 use redial_sim::tune::{Candidate as Tried, Tuned};
 use redial_sim::{Invalid, Search};
 use serde_json::{Value as Json, json};
@@ -50,14 +51,14 @@ pub(crate) fn run(arguments: args::Tune, matches: Option<&ArgMatches>) -> Result
     let assertions = Assertion::read_all(&arguments.assert, &measures)?;
     let trials = Trials::new(&arguments.study.experiment, arguments.trials);
     let search = search(&settings, &arguments, yours.as_ref(), &trials);
-    let yours = yours.unwrap_or_else(|| Candidate::new(Some("yours".into()), &search.yours, None));
+    let yours = yours.unwrap_or_else(|| Candidate::new(Some("yours".into()), search.yours, None));
 
     let count = trials.count_of(&settings.simulated(None, None, &trials));
     let all = search.trials() + 2 * u64::from(count) * settings.clients.len() as u64;
     let (result, is_interrupted) = watched(all, arguments.output.progress, || {
         let found = search.run()?;
         let fresh = Trials { seed: trials.seed.wrapping_add(SEED_OFFSET), ..trials };
-        let tuned = Candidate::new(Some("tuned".into()), &found.winner.policy, yours.timeout);
+        let tuned = Candidate::new(Some("tuned".into()), found.winner.policy, yours.timeout);
         let report = scenario::run(&settings, vec![yours, tuned], &fresh)?;
         Ok((found, report))
     });
@@ -78,6 +79,10 @@ fn yours(flags: &PolicyFlags, matches: Option<&ArgMatches>) -> Result<Option<Can
     }
     let mut all = Candidate::all(flags, matches)?.into_iter();
     match (all.next(), all.next()) {
+        (Some(Candidate { timing: Timing::Law(law), .. }), None) => Err(Failure::Message(format!(
+            "{law}: tune searches among policies of ours, and no clause says this law; the nearest policy is --with '{}'",
+            law.nearest(),
+        ))),
         (Some(only), None) => Ok(Some(only)),
         _ => {
             Err(Failure::from("tune compares with one policy; name one, as in --policy FILE#NAME"))
@@ -95,8 +100,8 @@ fn search(
     let trials = Trials { count: None, ..*trials };
     let scenario = trials.applied_to(settings.simulated(None, None, &trials), 1);
     let mut search = Search::new(scenario, &searched(&settings.clients));
-    if let Some(yours) = yours {
-        search = search.yours(&yours.policy);
+    if let Some(Timing::Policy(yours)) = yours.map(|yours| &yours.timing) {
+        search = search.yours(yours);
     }
     if let Some(share) = arguments.commit {
         search = search.commits(share.0);

@@ -16,7 +16,7 @@ mod words;
 pub(crate) use html::html;
 pub(crate) use json::{delay, json};
 pub(crate) use svg::svg;
-pub(crate) use terminal::terminal;
+pub(crate) use terminal::{side_by_side, terminal};
 use totals::Sums;
 
 use crate::visible::visible;
@@ -56,6 +56,20 @@ impl Planned {
             Some(name) => format!("{number}. {name}"),
             None => format!("Policy {number}"),
         }
+    }
+
+    /// Whether it waits what the other one waits, as far as its delays are looked at.
+    fn waits_as(&self, other: &Self) -> bool {
+        /// What differs only after so many delays is not looked for.
+        const LOOKED_AT: usize = 4096;
+        let (ours, theirs) = (self.plan.policy(), other.plan.policy());
+        let limits = |planned: &Self| {
+            let policy = planned.plan.policy();
+            let times = (policy.get_within(), policy.get_wait_budget(), planned.plan.get_timeout());
+            (policy.attempts(), times)
+        };
+        limits(self) == limits(other)
+            && ours.forecasts().take(LOOKED_AT).eq(theirs.forecasts().take(LOOKED_AT))
     }
 
     /// How many delays there are to show.

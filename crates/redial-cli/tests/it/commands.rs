@@ -696,8 +696,7 @@ fn the_examples_of_the_help_work() {
     }
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     let mut ran = 0;
-    let verbs =
-        "--help run until plan check explain convert classify report shared flow completions man";
+    let verbs = "--help run until plan compare find check explain convert classify report shared flow completions man";
     for verb in verbs.split(' ').chain(["help"]) {
         let help = if verb == "--help" { redial(&[verb]) } else { redial(&[verb, "--help"]) };
         let examples = stdout(&help).split_once("Examples:\n").unwrap().1;
@@ -724,8 +723,10 @@ fn completions_know_the_verbs_in_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = redial(&["completions", shell]);
         assert_eq!(output.status.code(), Some(0), "{shell}");
-        let mut words =
-            vec!["run", "until", "plan", "check", "convert", "classify", "shared", "flow"];
+        let mut words = vec![
+            "run", "until", "plan", "compare", "find", "check", "convert", "classify", "shared",
+            "flow",
+        ];
         words.extend(["deny-warnings", "markdown", "trace"]);
         if matches!(shell, "bash" | "zsh") {
             words.extend(["cap-erases-jitter", "contention"]);

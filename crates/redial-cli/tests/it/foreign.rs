@@ -115,6 +115,8 @@ fn a_verb_of_another_program_leads_to_ours() {
         ("validate", "check"),
         ("lint", "check"),
         ("preview", "plan"),
+        ("diff", "compare"),
+        ("scan", "find"),
         ("wait", "until"),
         ("poll", "until"),
         ("watch", "until"),

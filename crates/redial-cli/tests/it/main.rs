@@ -8,6 +8,7 @@ mod behaviours;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod clock;
 mod commands;
+mod compare;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod completions;
 #[cfg(unix)]
@@ -15,10 +16,13 @@ mod downloads;
 #[cfg(unix)]
 mod environment;
 mod examples;
+mod find;
 mod flow;
 mod foreign;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod kernel;
+#[cfg(unix)]
+mod laws;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod map;
 mod plan;

@@ -135,7 +135,7 @@ impl Draft {
         let entry = own.or(shared).or_else(|| resolved.default());
         step.policy = match (self.policy, entry) {
             (Policy::Clause(clause), _) => clause,
-            (_, Some(entry)) => entry.canonical().unwrap_or_else(|| ONCE.to_owned()),
+            (_, Some(entry)) => entry.written().unwrap_or_else(|| ONCE.to_owned()),
             (_, None) => ONCE.to_owned(),
         };
         if let Some(map) = map {

@@ -425,8 +425,10 @@ impl<'n> Reader<'_, 'n, '_> {
             match field.key.as_str() {
                 "needs" => self.needs(value, at),
                 "policy" => {
-                    let used = self.policies.used(value);
-                    self.drafts[owner].policy = Policy::Used(used);
+                    self.drafts[owner].policy = match self.policies.foreign(value) {
+                        Some(written) => Policy::Clause(written),
+                        None => Policy::Used(self.policies.used(value)),
+                    };
                 }
                 "timeout" => self.drafts[owner].step.timeout = self.limit(field),
                 "rules" => self.drafts[owner].step.rules.sets = self.rule_sets(field),

@@ -58,7 +58,7 @@ impl<'a, I, T, E, F> MapCall<'a, I, T, E, F> {
     ) -> Self {
         const SLOTS: NonZeroU32 = NonZeroU32::new(16).unwrap();
         let inner = Step {
-            policy,
+            policy: policy.into(),
             place: Place::Inside(MAP),
             on_failure: OnFailure::DeadLetter,
             ..Step::new(item_step(&name))

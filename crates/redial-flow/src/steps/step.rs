@@ -130,7 +130,7 @@ impl<T, E, F> fmt::Debug for StepCall<'_, T, E, F> {
 
 impl<'a, T, E, F> StepCall<'a, T, E, F> {
     pub(super) fn new(run: &'a Run, name: String, policy: Policy, operation: F) -> Self {
-        let step = Step { policy, ..Step::new(name) };
+        let step = Step { policy: policy.into(), ..Step::new(name) };
         Self { run, step, operation, reactions: Reactions::new(), result: PhantomData }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use redial_core::{Time, policy};
+use redial_core::{AsPolicy, Time, policy};
 use redial_flow::flow::{
     BreakerSettings, BudgetSettings, FailuresMax, Flow, NeedKind, ONCE, OnFailure, Rate, Step,
 };
@@ -89,7 +89,7 @@ fn check(world: &World<'_>, machine: &Machine, records: &[Record], after: &str) 
     }
     // The delays of each task are those of its policy with its seed, without a gap.
     for step in [0, 2, 3, 4] {
-        let policy = machine.flow().steps[step as usize].policy;
+        let policy = machine.flow().steps[step as usize].policy.as_policy();
         for item in (0..5).map(Some).chain([None]) {
             let task = TaskId { step, item };
             let name = &machine.flow().steps[step as usize].name;

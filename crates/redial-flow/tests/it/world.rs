@@ -190,7 +190,7 @@ fn note(machine: &mut Machine, records: &mut Vec<Record>, record: Record) {
 
 /// A step with a policy.
 pub(crate) fn step(name: &str, policy: Policy) -> Step {
-    Step { policy, ..Step::new(name) }
+    Step { policy: policy.into(), ..Step::new(name) }
 }
 
 pub(crate) fn needs(step: Step, other: u32, kind: NeedKind) -> Step {

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use redial_core::{Forecast, Policy, Random, Schedule};
 
+use super::System;
+
 /// How many delays of a law are worked out. What has not settled by then stays as it is.
 pub(super) const DELAYS_MAX: usize = 4096;
 
@@ -17,10 +19,10 @@ pub(super) const DELAYS_MAX: usize = 4096;
 /// number of units, then capped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Draw {
-    least: u64,
-    greatest: u64,
-    unit: u64,
-    cap: u64,
+    pub(super) least: u64,
+    pub(super) greatest: u64,
+    pub(super) unit: u64,
+    pub(super) cap: u64,
 }
 
 impl Draw {
@@ -91,7 +93,8 @@ impl Draw {
     }
 }
 
-/// A table of delays, as a source of the engine's: the last one repeats.
+/// A table of delays, as a source of the engine's: the last one repeats. Or none: then it is the source of a policy of
+/// ours, which is never asked, so that a program can hold both in one place.
 ///
 /// ```
 /// use redial_policy::{Format, read};
@@ -104,13 +107,22 @@ impl Draw {
 /// assert_eq!(greatest, [24, 49, 99]);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draws(Arc<[Draw]>);
+pub struct Draws(Option<Arc<[Draw]>>);
 
 impl Draws {
+    /// A policy of ours, in the type of those that have a law.
+    pub fn of(policy: Policy) -> Policy<Self> {
+        policy.retyped(Self(None))
+    }
+
+    fn table(&self) -> &[Draw] {
+        self.0.as_deref().unwrap_or_default()
+    }
+
     fn at(&self, n: u32) -> Draw {
-        let last = self.0.len().saturating_sub(1);
+        let last = self.table().len().saturating_sub(1);
         let at = usize::try_from(n).unwrap_or(usize::MAX).min(last);
-        self.0.get(at).copied().unwrap_or(Draw::exactly(0))
+        self.table().get(at).copied().unwrap_or(Draw::exactly(0))
     }
 }
 
@@ -130,7 +142,7 @@ struct Parts {
     draws: Draws,
     policy: Policy<Draws>,
     nearest: Policy,
-    title: &'static str,
+    system: &'static System,
     name: String,
 }
 
@@ -138,10 +150,10 @@ impl Law {
     pub(super) fn new(
         draws: &[Draw],
         nearest: Policy,
-        title: &'static str,
+        system: &'static System,
         name: String,
     ) -> Option<Self> {
-        let draws = Draws(draws.into());
+        let draws = Draws(Some(draws.into()));
         let backoff = redial_core::Backoff::new(draws.clone());
         let policy = match nearest.attempts() {
             Some(attempts) => backoff.try_attempts(attempts).ok()?,
@@ -151,7 +163,7 @@ impl Law {
             Some(within) => policy.within(within),
             None => policy,
         };
-        Some(Self(Arc::new(Parts { draws, policy, nearest, title, name })))
+        Some(Self(Arc::new(Parts { draws, policy, nearest, system, name })))
     }
 
     /// The policy, for the engine.
@@ -165,8 +177,25 @@ impl Law {
     }
 
     /// The system whose law it is.
-    pub fn title(&self) -> &'static str {
-        self.0.title
+    pub fn system(&self) -> &'static System {
+        self.0.system
+    }
+
+    /// Where it was found.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The same, found in a place of this name.
+    #[must_use]
+    pub fn named(&self, name: impl Into<String>) -> Self {
+        let Parts { draws, policy, nearest, system, .. } = &*self.0;
+        let (draws, policy, name) = (draws.clone(), policy.clone(), name.into());
+        Self(Arc::new(Parts { draws, policy, nearest: *nearest, system, name }))
+    }
+
+    pub(super) fn draws(&self) -> &[Draw] {
+        self.0.draws.table()
     }
 
     /// What delay `n` can be.
@@ -183,7 +212,7 @@ impl Law {
     pub(crate) fn total_of(&self, count: u32) -> Forecast {
         let retries = self.0.policy.attempts().map_or(u32::MAX, |attempts| attempts - 1);
         let count = count.min(retries);
-        let table = u32::try_from(self.0.draws.0.len()).unwrap_or(u32::MAX);
+        let table = u32::try_from(self.draws().len()).unwrap_or(u32::MAX);
         let zero = Duration::ZERO;
         let mut sum = Forecast { least: zero, mean: zero, greatest: zero };
         let mut add = |delay: Forecast, times: u32| {
@@ -223,8 +252,8 @@ impl std::fmt::Display for Law {
     /// Dialect and name: no clause says what it does.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0.name.as_str() {
-            "" => f.write_str(self.0.title),
-            name => write!(f, "{} {name}", self.0.title),
+            "" => f.write_str(self.0.system.title()),
+            name => write!(f, "{} {name}", self.0.system.title()),
         }
     }
 }

@@ -464,3 +464,67 @@ fn reference(cases: &[Case]) -> Option<Vec<String>> {
     assert!(output.status.success(), "the reference failed");
     Some(String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect())
 }
+
+/// The one policy of a line that a law was written down in.
+fn taken_up(line: &str) -> Option<Entry> {
+    let document = read(line, Format::Text, Some(Notation::Clause));
+    document.policies().next().filter(|_| !document.has_errors()).cloned()
+}
+
+#[test]
+fn a_law_that_is_written_down_is_the_same_law_when_it_is_read() {
+    let mut laws = 0;
+    let vectors = System::all().flat_map(System::vectors);
+    let texts = vectors.map(|vector| (vector.text.to_owned(), vector.format, vector.client));
+    let random = (0..50).flat_map(|seed| {
+        CASES.map(|make| {
+            let (_, text, client, _) = make(&mut random(seed));
+            let format = Format::of("", &text);
+            (text, format, client)
+        })
+    });
+    for (text, format, client) in texts.chain(random) {
+        for entry in read_for(&text, format, client).policies() {
+            let written = entry.written().expect("no errors");
+            assert!(!written.contains('\n'), "{written}");
+            let again = taken_up(&written).unwrap_or_else(|| panic!("{text}\n{written}"));
+            assert_eq!((&again.law, again.timeout), (&entry.law, entry.timeout), "{written}");
+            assert_eq!(again.nearest(), entry.nearest(), "{written}");
+            laws += usize::from(entry.law.is_some());
+        }
+    }
+    assert!(laws > 100, "{laws}");
+}
+
+#[test]
+fn a_law_that_somebody_has_changed_is_refused_or_is_a_law() {
+    let good = "law of envoy; delays: 0-24999999/1000000, 0-49999999/1000000<9; nearest: attempts: 3, delay: 25ms; name: a; b";
+    let law = taken_up(good).and_then(|entry| entry.law).expect("a law");
+    assert_eq!((law.name(), law.forecast(1).greatest.as_nanos()), ("a; b", 9));
+    for bad in [
+        "law of ",
+        "law of nobody; delays: 1; nearest: attempts: 3; name: a",
+        "law of envoy; delays: ; nearest: attempts: 3; name: a",
+        "law of envoy; delays: -1; nearest: attempts: 3; name: a",
+        "law of envoy; delays: 1-; nearest: attempts: 3; name: a",
+        "law of envoy; delays: +1; nearest: attempts: 3; name: a",
+        "law of envoy; delays: 18446744073709551616; nearest: attempts: 3; name: a",
+        "law of envoy; delays: 1; nearest: attempts: 0; name: a",
+        "law of envoy; delays: 1; nearest: law of envoy; name: a",
+        "law of envoy; delays: 1; name: a",
+        &format!("law of envoy; delays: 1{}; nearest: attempts: 3; name: a", ", 1".repeat(4096)),
+    ] {
+        assert!(taken_up(bad).is_none(), "{bad}");
+    }
+    // Any of its bytes may be missing.
+    for at in 0..good.len() {
+        let _ = taken_up(&good[..at]);
+        let _ = taken_up(&format!("{}{}", &good[..at], &good[at + 1..]));
+    }
+    let most = format!(
+        "law of envoy; delays: 0-{0}/{0}<{0}; nearest: attempts: unlimited; name: ",
+        u64::MAX
+    );
+    let law = taken_up(&most).and_then(|entry| entry.law).expect("a law");
+    assert_eq!(law.forecast(u32::MAX).greatest.as_nanos(), u128::from(u64::MAX));
+}

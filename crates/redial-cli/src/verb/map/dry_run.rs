@@ -84,10 +84,8 @@ fn command(
 
 /// All but the commands.
 fn described(arguments: &MapFlags, selected: &SelectedPolicy, options: &Options) -> String {
-    let clause = selected.entry.canonical();
-    let clause = clause.as_deref().unwrap_or(&selected.entry.clause);
     let mut text = format!("command  {}\n", visible(&shell::command(&arguments.command)));
-    text += &format!("policy   {}\n", visible(clause));
+    text += &format!("policy   {}\n", visible(&selected.entry.said()));
     text += &format!("jobs     {}\n", options.slots);
     if let Some(rate) = &arguments.rate {
         text += &format!("rate     {}\n", visible(rate));

@@ -75,7 +75,7 @@ impl Job<'_> {
     }
 
     fn clause(&self) -> String {
-        self.entry.canonical().unwrap_or_else(|| self.entry.clause.clone())
+        self.entry.said()
     }
 
     fn attempts(&self) -> Attempts {

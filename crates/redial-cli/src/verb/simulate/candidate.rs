@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use clap::ArgMatches;
-use redial_core::{Policy, Pretty};
+use redial_core::Pretty;
+use redial_policy::Timing;
 
 use crate::args::PolicyFlags;
 use crate::output::Failure;
@@ -19,16 +20,21 @@ pub(crate) struct Candidate {
     pub(crate) clause: String,
     /// The environment variable that it comes from, if it does.
     pub(crate) from: Option<&'static str>,
-    pub(crate) policy: Policy,
+    pub(crate) timing: Timing,
     /// The timeout of an attempt, where the policy has one.
     pub(crate) timeout: Option<Duration>,
 }
 
 impl Candidate {
-    pub(crate) fn new(name: Option<String>, policy: &Policy, timeout: Option<Duration>) -> Self {
+    pub(crate) fn new(
+        name: Option<String>,
+        timing: impl Into<Timing>,
+        timeout: Option<Duration>,
+    ) -> Self {
+        let timing = timing.into();
         let timeout_option = timeout.map(|timeout| format!(", timeout: {}", Pretty(timeout)));
-        let clause = format!("{policy}{}", timeout_option.unwrap_or_default());
-        Self { name, has_namesake: false, clause, from: None, policy: *policy, timeout }
+        let clause = format!("{timing}{}", timeout_option.unwrap_or_default());
+        Self { name, has_namesake: false, clause, from: None, timing, timeout }
     }
 
     /// Those that flags or the environment name, or the default policy.
@@ -38,7 +44,7 @@ impl Candidate {
     ) -> Result<Vec<Self>, Failure> {
         let candidate = |one: SelectedPolicy| Self {
             from: one.from,
-            ..Self::new(one.name, &one.policy, one.entry.timeout)
+            ..Self::new(one.name.clone(), one.timing(), one.entry.timeout)
         };
         let mut all: Vec<_> = selected(flags, matches, false)?.into_iter().map(candidate).collect();
         let names: Vec<_> = all.iter().map(|one| one.name.clone()).collect();

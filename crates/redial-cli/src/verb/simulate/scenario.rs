@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use clap::{Arg, Args, Command};
+use redial_core::AsPolicy;
 use redial_sim::engine::Bounds;
 use redial_sim::{Estimate, Experiment, Invalid, Scenario as Simulated};
 use serde_json::Value as Json;
@@ -158,7 +159,7 @@ pub(crate) fn run<S: Scenario>(
         for (policy, candidate) in policies.iter().enumerate() {
             let scenario = settings.simulated(clients, candidate.timeout, trials);
             let scenario = trials.applied_to(scenario, settings.clients(clients));
-            let run = scenario.run(&candidate.policy)?;
+            let run = scenario.run(candidate.timing.as_policy())?;
             let results = run.results();
             let change = first.as_ref().and_then(|first| run.against(first));
             measured.push(Measured {

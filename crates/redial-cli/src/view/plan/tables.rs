@@ -5,10 +5,14 @@ use std::time::Duration;
 use super::totals::Totals;
 use super::{View, attempts_words};
 use crate::duration::{compact, human};
+use crate::text::clip;
 use crate::view::table::{Kind, Layout, Row, Table};
 
 /// How closely a table is set, and how long its durations are.
 pub(super) type Tightness = (Layout, fn(Duration) -> String);
+
+/// How much of a name stands above a column.
+const TITLE: usize = 24;
 
 pub(super) const SPACIOUS: Tightness = (Layout { gap: 3, stacked: false, remarks: true }, human);
 
@@ -56,6 +60,43 @@ fn sums(view: &View<'_>, layout: Layout, format: fn(Duration) -> String) -> Vec<
     let waits = [waits.into()].into_iter().chain(totals.waits).chain(totals.sample);
     let end = vec![end.into(), totals.earliest, String::new(), totals.latest];
     vec![Row::from(waits.collect::<Vec<_>>()), Row::from(end)]
+}
+
+/// A column for each policy, the first of which has this index among all: its delays, and what they add up to.
+pub(super) fn columns(views: &[View<'_>], first: usize, (layout, format): Tightness) -> Table {
+    let totals: Vec<_> = views.iter().map(|view| Totals::new(view, format)).collect();
+    let line = |label: &str, cell: &dyn Fn(usize) -> String| {
+        let cells = (0..views.len()).map(cell);
+        Row::from(std::iter::once(label.to_owned()).chain(cells).collect::<Vec<_>>())
+    };
+    let most = views.iter().map(|view| view.listing.rows.len()).max().unwrap_or(0);
+    let delay = |view: &View<'_>, at: usize| match view.listing.rows.get(at) {
+        Some(row) if !row.reachable => "never reached".to_owned(),
+        Some(row) if row.delay.least == row.delay.greatest => format(row.delay.least),
+        Some(row) => format!("{} to {}", format(row.delay.least), format(row.delay.greatest)),
+        None if view.planned.retries() == u32::try_from(at).ok() => "gives up".to_owned(),
+        None => String::new(),
+    };
+    // One row more than there are delays, in which the last policy gives up.
+    let rows =
+        (0..=most).filter(|at| *at < most || views.iter().any(|view| delay(view, *at) != ""));
+    let rows = rows.map(|at| line(&(at + 1).to_string(), &|of| delay(&views[of], at)));
+    let mut sums = vec![
+        line("attempts", &|of| attempts_words(views[of].planned)),
+        line("waits on average", &|of| totals[of].waits[1].clone()),
+        line("waits at most", &|of| totals[of].waits[2].clone()),
+        line("gives up by", &|of| totals[of].latest.clone()),
+    ];
+    if totals.iter().any(|totals| totals.sample.is_some()) {
+        sums.push(line("with this seed", &|of| totals[of].sample.clone().unwrap_or_default()));
+    }
+    let names = (first..).zip(views).map(|(index, view)| clip(&view.planned.title(index), TITLE));
+    let columns = std::iter::once("after attempt".to_owned()).chain(names);
+    let columns = columns.map(|heading| (heading, Kind::Number)).collect();
+    let layout = Layout { stacked: false, ..layout };
+    let rest = views.iter().any(|view| view.listing.rest.is_some());
+    let rest = rest.then(|| "… and more; --show N shows N delays of each".to_owned());
+    Table { sums, rest, layout, ..Table::of("", columns, rows.collect()) }
 }
 
 /// One line for each policy.

@@ -33,6 +33,35 @@ pub(crate) fn terminal(plans: &[Planned], width: usize) -> String {
     page.text
 }
 
+/// Several plans as columns of one table, above one picture.
+pub(crate) fn side_by_side(plans: &[Planned], width: usize) -> String {
+    let mut page = Page { width: width.max(20), text: String::new() };
+    let views = View::all(plans);
+    for (index, planned) in plans.iter().enumerate() {
+        page.paragraph(NAME, &planned.title(index));
+        page.clause(planned);
+        let same = plans[..index].iter().position(|before| before.waits_as(planned));
+        if let Some(same) = same {
+            page.paragraph(
+                Style::new(),
+                &format!("It waits what {} waits.", plans[same].title(same)),
+            );
+        }
+    }
+    page.blank();
+    page.columns(&views);
+    let timeouts = plans.iter().any(|planned| planned.plan.get_timeout().is_some());
+    let note = match timeouts {
+        true => {
+            "The time that attempts take is counted only where they have a timeout, by which each gives up."
+        }
+        false => "The time that the attempts themselves take is not counted.",
+    };
+    page.paragraph(DIM, note);
+    page.pictures(plans);
+    page.text
+}
+
 /// What has been written so far.
 struct Page {
     width: usize,
@@ -130,6 +159,25 @@ impl Page {
         self.text.push_str(&legend(&entries, self.width));
         if axis.scale() != Scale::Time {
             self.paragraph(DIM, "The time axis is logarithmic.");
+        }
+    }
+
+    /// The columns of all policies, in as many tables as their width needs.
+    fn columns(&mut self, views: &[View<'_>]) {
+        /// As many columns as anybody reads at once.
+        const TOGETHER: usize = 12;
+        let mut first = 0;
+        while first < views.len() {
+            let table = |count: usize| {
+                let some = &views[first..first + count];
+                tables::fitting(self.width, |tightness| tables::columns(some, first, tightness))
+            };
+            let most = (views.len() - first).min(TOGETHER);
+            let count = (1..=most).rev().find(|count| table(*count).fits(self.width)).unwrap_or(1);
+            let drawn = table(count).terminal(self.width);
+            self.text.push_str(&drawn);
+            self.blank();
+            first += count;
         }
     }
 
