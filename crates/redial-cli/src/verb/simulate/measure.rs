@@ -453,7 +453,7 @@ mod tests {
                 (all, Value::Share(Share::of(1, 4))),
             ]),
         };
-        let policy = Candidate::new(None, &redial_core::policy!("attempts: 1"), None);
+        let policy = Candidate::new(None, redial_core::policy!("attempts: 1"), None);
         assert_eq!(
             one.json(&policy).to_string(),
             r#"{"policy":"attempts: 1","clients":5,"trials":1,"calls":{"mean":5.0,"ci95":null,"low":null,"high":null},"recovery_s":null,"all_committed":0.25,"all_committed_low":0.04558726080970055,"all_committed_high":0.6993581574175981,"against_first":{"calls":{"mean":-2.0,"ci95":0.5,"low":-2.5,"high":-1.5}}}"#,
