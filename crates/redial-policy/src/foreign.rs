@@ -6,6 +6,7 @@
 
 mod argo;
 mod arithmetic;
+mod aws;
 mod command;
 mod envoy;
 mod grpc;
@@ -13,6 +14,7 @@ mod ini;
 mod istio;
 mod kubernetes;
 mod law;
+mod polly;
 mod resilience4j;
 mod step_functions;
 mod systemd;
@@ -50,7 +52,9 @@ const ALL: &[&System] = &[
     &istio::SYSTEM,
     &argo::SYSTEM,
     &resilience4j::SYSTEM,
+    &polly::SYSTEM,
     &systemd::SYSTEM,
+    &aws::SYSTEM,
     &command::CURL,
     &command::WGET,
 ];

@@ -114,7 +114,7 @@ fn loops_of_links_pipes_and_unreadable_files_keep_nobody() {
     symlink("job.yaml", folder.path().join("a/link.yaml")).unwrap();
     nix::unistd::mkfifo(&folder.path().join("a/pipe.yaml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     assert_eq!(files(&found(folder.path(), &[])), ["a/closed.yaml", "a/job.yaml"]);
-    fs::set_permissions(folder.path().join("a/closed.yaml"), fs::Permissions::from_mode(0))
+    fs::set_permissions(folder.path().join("a/closed.yaml"), fs::Permissions::from_mode(0o000))
         .unwrap();
     // Root reads it all the same.
     if fs::read(folder.path().join("a/closed.yaml")).is_err() {

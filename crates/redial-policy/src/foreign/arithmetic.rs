@@ -6,6 +6,12 @@ pub(super) fn nanos_of_seconds(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 
+/// 2ᵗ · tanh √(4*t*), by a library that computes the same bits everywhere.
+pub(super) fn curve(t: f64) -> f64 {
+    // Where it would be infinite the difference of two would be none.
+    libm::exp2(t.min(1000.0)) * libm::tanh((4.0 * t).sqrt())
+}
+
 /// A float that is cut to a whole number, as a cast in Go, Java or C++ does it.
 pub(super) fn cut(value: f64) -> u64 {
     value as u64

@@ -11,6 +11,7 @@ use std::time::Duration;
 use redial_core::{Forecast, Policy, Random, Schedule};
 
 use super::System;
+use super::arithmetic::curve;
 
 /// How many delays of a law are worked out. What has not settled by then stays as it is.
 pub(super) const DELAYS_MAX: usize = 4096;
@@ -23,6 +24,8 @@ pub(super) struct Draw {
     pub(super) greatest: u64,
     pub(super) unit: u64,
     pub(super) cap: u64,
+    /// Not zero: the delay is what the curve of this height rises between the draw before and this one, *n* of which is `least`.
+    pub(super) height: u64,
 }
 
 impl Draw {
@@ -34,7 +37,33 @@ impl Draw {
     /// Both ends included.
     pub(super) const fn between(least: u64, greatest: u64) -> Self {
         let greatest = if greatest < least { least } else { greatest };
-        Self { least, greatest, unit: 1, cap: u64::MAX }
+        Self { least, greatest, unit: 1, cap: u64::MAX, height: 0 }
+    }
+
+    /// Delay `n` along a curve that begins at zero, see [`curve`](super::arithmetic::curve); in ticks of 100 ns.
+    pub(super) fn curve(n: u32, height: u64) -> Self {
+        /// From here on no height is so small that the delay ends before time does.
+        const SATURATED: u32 = 64;
+        Self { height, ..Self::exactly(n.min(SATURATED).into()).cut_to(100) }
+    }
+
+    /// What the curve rises between two draws, of which `before` was in the delay before.
+    fn risen(&self, before: f64, now: f64) -> u64 {
+        let n = self.least as f64;
+        let from = if self.least == 0 { 0.0 } else { curve(n - 1.0 + before) };
+        let rise = (curve(n + now) - from) * (self.height as f64 / 1.4);
+        // A cast of a float saturates.
+        self.value(rise as u64)
+    }
+
+    /// The mean over a grid of draws.
+    fn mean_rise(&self) -> u64 {
+        const GRID: u32 = 64;
+        let middle = |at: u32| (f64::from(at) + 0.5) / f64::from(GRID);
+        let pairs = (0..GRID).flat_map(|before| (0..GRID).map(move |now| (before, now)));
+        let sum: u128 =
+            pairs.map(|(before, now)| u128::from(self.risen(middle(before), middle(now)))).sum();
+        u64::try_from(sum / u128::from(GRID * GRID)).unwrap_or(u64::MAX)
     }
 
     /// One of the whole numbers of units from `least` to `greatest`, each as likely as the others.
@@ -56,6 +85,18 @@ impl Draw {
     const fn value(&self, drawn: u64) -> u64 {
         let cut = drawn - drawn % self.unit;
         if cut < self.cap { cut } else { self.cap }
+    }
+
+    /// The delay that a word chooses; `before` is what this left there for the delay before.
+    fn advance(&self, before: &mut u64, word: u64) -> u64 {
+        let share = |word: u64| (word >> 11) as f64 / (1u64 << 53) as f64;
+        match self.height {
+            0 => {
+                *before = self.pick(word);
+                *before
+            }
+            _ => self.risen(share(std::mem::replace(before, word)), share(word)),
+        }
     }
 
     fn pick(&self, word: u64) -> u64 {
@@ -86,6 +127,11 @@ impl Draw {
     }
 
     pub(super) fn forecast(&self) -> Forecast {
+        if self.height > 0 {
+            let nanos = [self.risen(1.0, 0.0), self.mean_rise(), self.risen(0.0, 1.0)];
+            let [least, mean, greatest] = nanos.map(Duration::from_nanos);
+            return Forecast { least, mean, greatest };
+        }
         let [least, mean, greatest] =
             [self.value(self.least), self.mean(), self.value(self.greatest)];
         let [least, mean, greatest] = [least, mean, greatest].map(Duration::from_nanos);
@@ -128,8 +174,14 @@ impl Draws {
 
 impl Schedule for Draws {
     /// One word for each delay, also where there is nothing to choose.
-    fn delay(&self, n: u32, _previous: Duration, random: &mut impl Random) -> Duration {
-        Duration::from_nanos(self.at(n).pick(random.word()))
+    fn delay(&self, n: u32, previous: Duration, random: &mut impl Random) -> Duration {
+        let mut previous = u64::try_from(previous.as_nanos()).unwrap_or(u64::MAX);
+        Duration::from_nanos(self.advance(n, &mut previous, random))
+    }
+
+    /// Where a delay depends on the draw before, that is what a call remembers, and what is written down of it.
+    fn advance(&self, n: u32, previous: &mut u64, random: &mut impl Random) -> u64 {
+        self.at(n).advance(previous, random.word())
     }
 }
 

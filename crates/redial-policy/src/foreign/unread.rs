@@ -5,7 +5,6 @@ use crate::tree::{Field, Node, Value};
 
 /// The system, and keys that no policy of another one has, of which all are there.
 const SYSTEMS: &[(&str, &[&str])] = &[
-    ("Polly", &["MaxRetryAttempts"]),
     ("Docker Swarm", &["restart_policy"]),
     ("the retry action of GitHub workflows", &["max_attempts", "retry_wait_seconds"]),
     ("the retry action of GitHub workflows", &["max_attempts", "timeout_minutes"]),

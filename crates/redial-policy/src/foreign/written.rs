@@ -3,7 +3,7 @@
 //! `law of envoy; delays: 0-24999999/1000000, 0-49999999/1000000; nearest: attempts: 3, …; name: route.retry_policy`
 //!
 //! The delays are nanoseconds: the range that is drawn from, then `/` and what the draw is cut down to a multiple of, then
-//! `<` and the most that it can be.
+//! `<` and the most that it can be. After `^` is the height of a [curve](Draw::curve).
 
 use redial_core::Pretty;
 use redial_core::clause::Kind as Clause;
@@ -36,8 +36,11 @@ pub(crate) fn write(law: &Law, timeout: Option<std::time::Duration>) -> String {
 }
 
 fn draw(draw: &Draw) -> String {
-    let Draw { least, greatest, unit, cap } = *draw;
+    let Draw { least, greatest, unit, cap, height } = *draw;
     let mut text = least.to_string();
+    if height > 0 {
+        text += &format!("^{height}");
+    }
     if greatest > least {
         text += &format!("-{greatest}");
     }
@@ -91,8 +94,13 @@ fn drawn(text: &str) -> Option<Draw> {
     let (text, cap) = text.split_once('<').map_or((text, None), |(text, cap)| (text, Some(cap)));
     let (range, unit) =
         text.split_once('/').map_or((text, None), |(range, unit)| (range, Some(unit)));
+    let (range, height) =
+        range.split_once('^').map_or((range, None), |(n, height)| (n, Some(height)));
     let (least, greatest) = range.split_once('-').unwrap_or((range, range));
-    let draw = Draw::between(number(least)?, number(greatest)?);
+    let draw = match height {
+        Some(height) => Draw::curve(u32::try_from(number(range)?).ok()?, number(height)?),
+        None => Draw::between(number(least)?, number(greatest)?),
+    };
     let draw = unit.map_or(Some(draw), |unit| Some(draw.cut_to(number(unit)?)))?;
     cap.map_or(Some(draw), |cap| Some(draw.capped(number(cap)?)))
 }

@@ -55,6 +55,33 @@ def grpc(client, attempts, initial, maximum, multiplier):
             current = min(current * multiplier, maximum / 1e9)
 
 
+def polly(retries, base, maximum, kind, jitter):
+    base = int(base) * MILLISECOND
+    cap = math.inf if maximum == "none" else int(maximum) * MILLISECOND
+
+    def height(t):
+        return 2.0**t * math.tanh(math.sqrt(4.0 * t))
+
+    for n in range(int(retries)):
+        grown = base * {"Constant": 1, "Linear": n + 1, "Exponential": 2**n}[kind]
+        low, high = grown, grown
+        if jitter == "true" and kind == "Exponential":
+            rise = (height(n + 1) - (height(n - 1) if n > 0 else 0)) * (base / 1.4)
+            low, high = 0, int(rise) // 100 * 100
+        elif jitter == "true":
+            low, high = grown * 3 // 4, grown * 5 // 4
+        yield min(low, cap), min(high, cap)
+
+
+def aws(client, mode, attempts):
+    for n in range(int(attempts) - 1):
+        if client == "go":
+            yield (20 * SECOND, 20 * SECOND) if n >= 4 else (0, 2 ** (n + 1) * SECOND)
+        else:
+            base = SECOND if mode == "legacy" or client == "python-1.43" else SECOND // 20
+            yield 0, base * 2**n if mode == "legacy" else min(base * 2**n, 20 * SECOND)
+
+
 def temporal(attempts, initial, coefficient, maximum):
     initial, maximum = int(initial) * MILLISECOND, int(maximum) * MILLISECOND
     for n in range(int(attempts) - 1):
@@ -134,6 +161,8 @@ LAWS = {
     "systemd": systemd,
     "curl": curl,
     "wget": wget,
+    "polly": polly,
+    "aws": aws,
 }
 
 for line in sys.stdin:

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use redial_core::{Forecast, Pretty};
+use redial_core::{Call, Forecast, Pretty, SplitMix64, Time, Verdict};
 use redial_policy::notation::Source;
 use redial_policy::{Document, Entry, Format, Notation, System, Target, Timing, convert, read};
 use redial_seeds::{Dice, Draw, asked, random};
@@ -103,6 +103,10 @@ fn every_retrier_of_every_state_is_a_policy_with_a_name() {
 fn what_a_system_rejects_is_an_error_at_its_place() {
     for (text, expected) in [
         (r#"{"Retry": [{"ErrorEquals": ["A"], "IntervalSeconds": 0}]}"#, "rejected-there 0"),
+        (r#"{"MaxRetryAttempts": 0}"#, "rejected-there 0"),
+        (r#"{"BackoffType": "Fibonacci"}"#, "rejected-there \"Fibonacci\""),
+        (r#"{"MaxRetryAttempts": 2, "Delay": "1.00:00:01"}"#, "rejected-there \"1.00:00:01\""),
+        (r#"{"MaxRetryAttempts": 2, "Delay": "2s"}"#, "wrong-type \"2s\""),
         (r#"{"Retry": [{"ErrorEquals": ["A"], "BackoffRate": 0.9}]}"#, "rejected-there 0.9"),
         (r#"{"Retry": [{"ErrorEquals": ["A"], "MaxDelaySeconds": 0}]}"#, "rejected-there 0"),
         (
@@ -399,9 +403,38 @@ fn wget(draw: &mut Dice) -> Case {
     ("wget", text, None, vec![tries.to_string(), tenths.to_string()])
 }
 
+fn polly(draw: &mut Dice) -> Case {
+    let (retries, base) = (draw.below(12_u64) + 1, draw.below(20_000_u64) + 1);
+    let kind = ["Constant", "Linear", "Exponential"][draw.below(3_usize)];
+    let jitter = draw.one_in(2);
+    let max = draw.one_in(2).then(|| draw.below(50_000_u64) + 1);
+    let time = |millis: u64| format!("00:00:{:02}.{:03}", millis / 1000 % 60, millis % 1000);
+    let shown = max.map_or(String::new(), |max| format!(r#", "MaxDelay": "{}""#, time(max)));
+    let text = format!(
+        r#"{{"MaxRetryAttempts": {retries}, "Delay": "{}", "BackoffType": "{kind}", "UseJitter": {jitter}{shown}}}"#,
+        time(base)
+    );
+    let max = max.map_or("none".to_owned(), |max| max.to_string());
+    let numbers =
+        vec![retries.to_string(), base.to_string(), max, kind.to_owned(), jitter.to_string()];
+    ("polly", text, None, numbers)
+}
+
+fn aws(draw: &mut Dice) -> Case {
+    let attempts = draw.below(30_u64) + 1;
+    let (client, mode) = [
+        ("go", "standard"),
+        ("python", "legacy"),
+        ("python-1.43", "adaptive"),
+        ("python", "standard"),
+    ][draw.below(4_usize)];
+    let text = format!("[profile p]\nmax_attempts = {attempts}\nretry_mode = {mode}\n");
+    ("aws", text, Some(client), vec![client.to_owned(), mode.to_owned(), attempts.to_string()])
+}
+
 /// Random policies of every system that has a reference in `tests/foreign/reference.py`, which knows nothing of this code.
-const CASES: [fn(&mut Dice) -> Case; 9] =
-    [step_functions, grpc, temporal, envoy, argo, resilience4j, systemd, curl, wget];
+const CASES: [fn(&mut Dice) -> Case; 11] =
+    [step_functions, grpc, temporal, envoy, argo, resilience4j, systemd, curl, wget, polly, aws];
 
 #[test]
 fn random_policies_have_the_delays_of_an_independent_reference() {
@@ -527,4 +560,73 @@ fn a_law_that_somebody_has_changed_is_refused_or_is_a_law() {
     );
     let law = taken_up(&most).and_then(|entry| entry.law).expect("a law");
     assert_eq!(law.forecast(u32::MAX).greatest.as_nanos(), u128::from(u64::MAX));
+}
+
+#[test]
+fn a_wait_of_polly_begins_where_the_draw_before_it_ended() {
+    let text = r#"{"MaxRetryAttempts": 12, "BackoffType": "Exponential", "Delay": "00:00:01", "UseJitter": true}"#;
+    let entry = read(text, Format::Json, None).policies().next().expect("a policy").clone();
+    let law = entry.law.expect("no clause says it");
+    let (calls, retries) = (4000, 12);
+    let mut sums = vec![0.0; retries];
+    let forecasts: Vec<_> = (0..).map(|n| law.forecast(n)).take(retries).collect();
+    for seed in 0..calls {
+        let slept: Vec<_> = law.policy().delays(SplitMix64::new(seed)).collect();
+        // All that was waited is the height of the curve where the last draw was, whatever came before.
+        let mut words = SplitMix64::new(seed);
+        let mut waited = 0.0;
+        for (n, delay) in slept.iter().enumerate() {
+            let t = n as f64
+                + (redial_core::Random::word(&mut words) >> 11) as f64 / (1u64 << 53) as f64;
+            waited += delay.as_secs_f64();
+            let height = t.exp2() * (4.0 * t).sqrt().tanh() / 1.4;
+            assert!((waited - height).abs() < 1e-5, "seed {seed}, delay {n}: {waited} {height}");
+            sums[n] += delay.as_secs_f64();
+            let forecast = forecasts[n];
+            assert!(forecast.least <= *delay && *delay <= forecast.greatest, "seed {seed}");
+        }
+    }
+    for (n, sum) in sums.iter().enumerate() {
+        let (mean, stated) = (sum / calls as f64, forecasts[n].mean.as_secs_f64());
+        assert!(
+            (mean / stated - 1.0).abs() < 0.05,
+            "delay {n}: {mean} on average, {stated} is stated"
+        );
+    }
+    // A call that is written down in the middle goes on along the same curve.
+    let mut call = law.policy().start(Time::ZERO);
+    let mut random = SplitMix64::new(5);
+    let mut snapshot = call.snapshot(Time::ZERO, 0);
+    for _ in 0..retries {
+        let mut again = Call::resume(law.policy(), snapshot, Time::ZERO).expect("a call");
+        let mut words = SplitMix64::resume(5, snapshot.words_drawn);
+        let decided = call.failed(Time::ZERO, || Verdict::Retry, &mut random);
+        assert_eq!(again.failed(Time::ZERO, || Verdict::Retry, &mut words), decided);
+        snapshot = again.snapshot(Time::ZERO, words.words_since(5));
+    }
+}
+
+/// `tests/foreign/real.txt` is what `tests/foreign/real.py` printed, which says how it is run again.
+#[test]
+fn the_systems_themselves_sleep_the_delays_of_their_laws() {
+    let mut compared = 0;
+    for line in include_str!("../foreign/real.txt").lines() {
+        let run: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let text = run["text"].as_str().expect("a text");
+        let document = read_for(text, Format::of("", text), run["client"].as_str());
+        let entry = document.policies().next().expect("a policy");
+        assert_eq!(entry.notation.system().map(System::name), run["dialect"].as_str(), "{line}");
+        let timing = Timing::of(entry).expect("no errors");
+        let ours: Vec<_> = timing
+            .forecasts()
+            .map(|delay| (delay.least.as_millis(), delay.greatest.as_millis()))
+            .collect();
+        let theirs = run["delays_ms"].as_array().expect("delays").iter().map(|ends| {
+            let end = |at: usize| u128::from(ends[at].as_u64().expect("milliseconds"));
+            (end(0), end(1))
+        });
+        assert_eq!(ours, theirs.collect::<Vec<_>>(), "{line}");
+        compared += 1;
+    }
+    assert_eq!(compared, 8);
 }
