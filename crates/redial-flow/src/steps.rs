@@ -86,24 +86,30 @@
 //! assert_eq!(clock.elapsed(), Duration::from_secs(86_400 + 3600));
 //! ```
 
+mod call;
 mod conduct;
 mod error;
 mod flow;
+mod items;
 mod log;
 mod map;
 mod reply;
 mod run;
+mod shared;
 mod step;
 mod store;
+mod telemetry;
 mod timing;
 
+pub use call::{Call, Retrying};
 pub use error::{DeadLetter, RunError, Stopped};
 pub use flow::{Branch, Branched, Flow, Parallel, Planned, Tuple, Value};
-pub use map::MapCall;
+pub use map::{Each, MapCall};
 pub use run::Run;
-pub use step::{Attempt, Retrying, StepCall};
+pub use shared::{BreakerSource, BudgetSource};
+pub use step::{Attempt, One, StepCall};
 pub use store::{Options, RunCall, Store, Unfinished};
 
-pub use crate::flow::{BreakerSettings, BudgetSettings, Rate};
+pub use crate::flow::{BreakerSettings, BudgetSettings, FailuresMax, Rate};
 pub use crate::journal::Sync;
 pub use redial_policy::{BackoffStrategy as Strategy, RetryPolicy};

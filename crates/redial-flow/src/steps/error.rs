@@ -33,6 +33,14 @@ impl DeadLetter {
     }
 }
 
+impl DeadLetter {
+    /// An item that was not started, because too many others are dead letters.
+    pub(super) fn not_started(step: String, item: u32, key: &str) -> Self {
+        let (reason, key) = (crate::machine::FAILURES_MAX.to_owned(), Some(key.to_owned()));
+        Self { step, item: Some(item), key, attempts: 0, reason, error: None }
+    }
+}
+
 impl fmt::Display for DeadLetter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "step `{}`", self.step)?;

@@ -6,11 +6,13 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use super::items::Item;
 use super::reply;
 use super::timing::yield_now;
 use crate::journal::{GROUP, Sync, Writer};
@@ -37,6 +39,8 @@ pub(super) struct File {
     /// Until the run is closed.
     held: Mutex<Option<Held>>,
     writer: Mutex<Writer<Record>>,
+    /// Where the items of its maps are.
+    pub(super) items: Mutex<PathBuf>,
     sync: Sync,
     /// The thread has been told of lines that are not synced.
     is_dirty: AtomicBool,
@@ -49,6 +53,7 @@ pub(super) struct File {
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     pub(super) records: Mutex<Vec<Record>>,
+    pub(super) items: Mutex<Vec<Item>>,
     pub(super) is_held: AtomicBool,
 }
 
@@ -59,10 +64,12 @@ impl Log {
         sync: Sync,
         appender: Arc<Appender>,
     ) -> Self {
+        let items = Mutex::new(held.items_path());
         let (held, writer) = (Mutex::new(Some(held)), Mutex::new(writer));
         Self::File(Arc::new(File {
             held,
             writer,
+            items,
             sync,
             is_dirty: AtomicBool::new(false),
             appends: AtomicU32::new(0),

@@ -8,17 +8,19 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use redial_core::{Limits, Policy, Time};
+use redial_core::{Policy, Time};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
-use siphasher::sip128::SipHasher13;
 
-use super::conduct::{Conduct, dead_letter};
-use super::error::{DeadLetter, Stopped};
-use super::run::{Run, kept};
-use super::step::{Attempt, Reactions, Retrying, limited, nanos_since, time_left};
-use crate::flow::{BreakerSettings, BudgetSettings, OnFailure, Place, Rate, Step};
+use super::call::Call;
+use super::conduct::{Conduct, Ended, dead_letter};
+use super::error::DeadLetter;
+use super::items::{self, Item};
+use super::run::{Inner, Run};
+use super::step::Attempt;
+use super::telemetry::Watch;
+use crate::flow::{FailuresMax, OnFailure, Place, Rate, Step};
 use crate::machine::{Next, Supply, TaskId};
 use crate::program::item_step;
 use crate::record::{Event, Outcome, Record};
@@ -26,110 +28,72 @@ use crate::record::{Event, Outcome, Record};
 const MAP: u32 = 0;
 const INNER: u32 = 1;
 
-/// A map that is about to be done: `.await` does it.
-#[must_use = "a map does nothing until it is awaited"]
-pub struct MapCall<'a, I, T, E, F> {
+/// A step for each item that is about to be done: `.await` does it.
+pub type MapCall<'a, I, T, E, F> = Call<'a, Each<'a, I, T, F>, E>;
+
+/// The work of a step for each item.
+pub struct Each<'a, I, T, F> {
     run: &'a Run,
     map: Step,
-    inner: Step,
     items: Vec<I>,
     operation: F,
-    reactions: Reactions<'a, E>,
     result: PhantomData<fn() -> T>,
 }
 
-impl<I, T, E, F> fmt::Debug for MapCall<'_, I, T, E, F> {
+impl<I, T, F> fmt::Debug for Each<'_, I, T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let items = self.items.len();
-        f.debug_struct("MapCall")
+        f.debug_struct("Each")
             .field("map", &self.map)
             .field("items", &items)
             .finish_non_exhaustive()
     }
 }
 
+impl<'a, I, T, F> Each<'a, I, T, F> {
+    pub(super) fn new(run: &'a Run, name: String, items: Vec<I>, operation: F) -> Self {
+        const SLOTS: NonZeroU32 = NonZeroU32::new(16).unwrap();
+        let place = Place::Map { first: INNER, last: INNER, failures_max: None };
+        let map = Step { place, slots: Some(SLOTS), ..Step::new(name) };
+        Self { run, map, items, operation, result: PhantomData }
+    }
+}
+
 impl<'a, I, T, E, F> MapCall<'a, I, T, E, F> {
-    pub(super) fn new(
+    pub(super) fn map(
         run: &'a Run,
         name: String,
         policy: Policy,
         items: Vec<I>,
         operation: F,
     ) -> Self {
-        const SLOTS: NonZeroU32 = NonZeroU32::new(16).unwrap();
         let inner = Step {
             policy: policy.into(),
             place: Place::Inside(MAP),
             on_failure: OnFailure::DeadLetter,
             ..Step::new(item_step(&name))
         };
-        let place = Place::Map { first: INNER, last: INNER, failures_max: None };
-        let map = Step { place, slots: Some(SLOTS), ..Step::new(name) };
-        Self { run, map, inner, items, operation, reactions: Reactions::new(), result: PhantomData }
+        Self::new(inner, Each::new(run, name, items, operation))
     }
 
     /// How many items are under way at once at most; 16, unless this says otherwise.
     pub fn slots(mut self, slots: NonZeroU32) -> Self {
-        self.map.slots = Some(slots);
+        self.work.map.slots = Some(slots);
         self
     }
 
     /// How many attempts start in a time at most.
     pub fn rate(mut self, rate: Rate) -> Self {
-        self.map.rate = Some(rate);
+        self.work.map.rate = Some(rate);
         self
     }
 
-    /// What the retries of all items are paid from.
-    pub fn budget(mut self, budget: BudgetSettings) -> Self {
-        self.map.budget = Some(budget);
-        self
-    }
-
-    /// What starts no attempt of any item for a while after failures in a row.
-    pub fn breaker(mut self, breaker: BreakerSettings) -> Self {
-        self.map.breaker = Some(breaker);
-        self
-    }
-
-    /// Which errors are worth another attempt; the others end the item.
-    pub fn when(self, mut is_worth: impl FnMut(&E) -> bool + Send + 'a) -> Self {
-        self.classify(move |error| match is_worth(error) {
-            true => redial_core::Verdict::Retry,
-            false => redial_core::Verdict::Stop,
-        })
-    }
-
-    /// What is to be done about an error.
-    pub fn classify(
-        mut self,
-        classify: impl FnMut(&E) -> redial_core::Verdict + Send + 'a,
-    ) -> Self {
-        self.reactions.classify(classify);
-        self
-    }
-
-    /// Told of each failure that is retried, before the wait.
-    pub fn on_retry(mut self, hook: impl FnMut(&Retrying<'_>) + Send + 'a) -> Self {
-        self.reactions.on_retry(hook);
-        self
-    }
-
-    /// How long one attempt may take.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.reactions.timeout = Some(timeout);
-        self
-    }
-
-    /// Limits besides those of the policy.
-    pub fn limits(mut self, limits: Limits<'static>) -> Self {
-        self.inner.limits = limits;
-        self
-    }
-
-    /// Whether an item may run again when it is not known whether it has succeeded.
-    pub fn idempotent(mut self, is_idempotent: bool) -> Self {
-        self.inner.is_idempotent = is_idempotent;
+    /// How many items may be dead letters before no other is started. Those that are not started give a dead letter
+    /// with the reason `failures-max`, which the journal does not have: they are started once somebody has retried or dropped
+    /// enough of the others.
+    pub fn failures_max(mut self, max: FailuresMax) -> Self {
+        let place = Place::Map { first: INNER, last: INNER, failures_max: Some(max) };
+        self.work.map.place = place;
         self
     }
 }
@@ -146,13 +110,19 @@ where
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.done())
+        Box::pin(async move {
+            let watch = Watch::open(&self.work.map.name);
+            watch.around(|watch| self.done(watch)).await
+        })
     }
 }
 
 /// An attempt of an item that is running.
-type Running<'o, T, E> =
-    (TaskId, Time, Pin<Box<dyn Future<Output = Option<Result<T, E>>> + Send + 'o>>);
+struct Running<'o, T, E> {
+    task: TaskId,
+    started: Time,
+    ended: Pin<Box<dyn Future<Output = Option<Result<T, E>>> + Send + 'o>>,
+}
 
 impl<'a, I, T, E, F, O> MapCall<'a, I, T, E, F>
 where
@@ -162,36 +132,35 @@ where
     F: FnMut(I, Attempt) -> O + Send + 'a,
     O: Future<Output = Result<T, E>> + Send + 'a,
 {
-    async fn done(mut self) -> Vec<Result<T, DeadLetter>> {
-        let run = &self.run.inner;
-        let name = self.map.name.clone();
-        let keys = match keys(&self.items, &name) {
-            Ok(keys) => keys,
-            Err(stopped) => return run.stop_here(stopped).await,
-        };
+    async fn done(self, watch: Watch) -> Vec<Result<T, DeadLetter>> {
+        let Self { step, mut reactions, shared, work } = self;
+        let Each { run, map, items: values, mut operation, .. } = work;
+        let run = &*run.inner;
+        let name = map.name.clone();
         let called = run.take(&name);
-        let mut ends = Ends::new(self.items.len());
+        let mut ends = Ends::new(values.len());
         if let Some(called) = &called {
             if !called.is_map {
-                return run
-                    .changed(&name, "the journal has a step of this name, and no map".into())
-                    .await;
+                let why = "the journal has a step of this name, and no map".into();
+                return run.changed(&name, why).await;
             }
-            for record in &called.records {
-                if let Some(why) = other_items(record, &keys) {
-                    return run.changed(&name, why).await;
-                }
-                ends.add(record);
-            }
+            called.records.iter().for_each(|record| ends.add(record));
         }
-        let is_new = called.is_none();
-        let mut conduct = Conduct::new(run, vec![self.map, self.inner], called).await;
-        if is_new {
-            let record = conduct.machine.record(
-                conduct.now(),
-                Event::ItemsEnd,
-                TaskId { step: MAP, item: None },
-            );
+        let items = match items::known(&values, &name) {
+            Ok(items) => items,
+            Err(stopped) => return run.stop_here(stopped).await,
+        };
+        let begun =
+            called.as_ref().map(|called| called.records.iter().find_map(|record| record.items));
+        if let Err(stopped) = run.freeze(&name, &items, begun.flatten()).await {
+            return run.stop_here(stopped).await;
+        }
+        let keys: Vec<Box<str>> = items.into_iter().map(|Item { key, .. }| key).collect();
+        let key_of = |task: TaskId| Some(&*keys[task.item? as usize]);
+        let mut conduct = Conduct::new(run, vec![map, step], shared, watch, called).await;
+        if begun.is_none() {
+            let map = TaskId { step: MAP, item: None };
+            let record = conduct.machine.record(conduct.now(), Event::ItemsEnd, map);
             conduct.record(Record { items: Some(keys.len() as u32), ..record }).await;
         }
         let mut admitted = 0;
@@ -201,8 +170,8 @@ where
             let supply = if admitted < keys.len() { Supply::Item } else { Supply::End };
             match conduct.next(supply) {
                 Next::Write(mut record) => {
-                    record.key = record.item.map(|item| keys[item as usize].as_str().into());
-                    self.reactions.decided(&record, ends.error(&record));
+                    record.key = record.item.map(|item| keys[item as usize].clone());
+                    reactions.decided(&record, ends.error(&record));
                     ends.add(&record);
                     conduct.record(*record).await;
                 }
@@ -211,8 +180,7 @@ where
                     admitted += 1;
                 }
                 Next::Start(task) => {
-                    let key = task.item.map(|item| keys[item as usize].as_str());
-                    conduct.begin(task, key).await;
+                    conduct.begin(task, key_of(task)).await;
                     starting.push(task);
                 }
                 Next::Over | Next::Read(_) => break,
@@ -220,17 +188,14 @@ where
                     conduct.flush().await;
                     if !starting.is_empty() {
                         for task in starting.drain(..) {
-                            let Some(place) = task.item.map(|item| item as usize) else { continue };
-                            let left = time_left(&conduct, task, self.reactions.timeout);
-                            let key = conduct.task_key(task, Some(&keys[place]));
-                            let attempt =
-                                Attempt { number: conduct.machine.attempts(task), key, left };
-                            let operation = (self.operation)(self.items[place].clone(), attempt);
-                            running.push((
-                                task,
-                                conduct.now(),
-                                Box::pin(limited(run, left, operation)),
-                            ));
+                            let Some(item) = task.item else { continue };
+                            let value = values[item as usize].clone();
+                            let (attempt, begun) =
+                                conduct.attempt(task, key_of(task), reactions.timeout);
+                            let operation = begun.span.scope(|| operation(value, attempt));
+                            let started = begun.started;
+                            let ended = Box::pin(begun.run(run, operation));
+                            running.push(Running { task, started, ended });
                         }
                         continue;
                     }
@@ -238,37 +203,18 @@ where
                         break;
                     }
                     let wait = due.map(|due| due.since(conduct.now()));
-                    let Some((task, started, ended)) = first_of(run, &mut running, wait).await
-                    else {
-                        continue;
-                    };
-                    let mut end = conduct.attempt_end(task, Outcome::Succeeded);
-                    end.key = task.item.map(|item| keys[item as usize].clone().into());
-                    end.duration_ns = Some(nanos_since(started, conduct.now()));
-                    match ended {
-                        Some(Ok(value)) => {
-                            match kept(&value, || format!("the result of an item of `{name}`")) {
-                                Ok((json, _)) => end.output = Some(json),
-                                Err(stopped) => return conduct.stop(stopped).await,
-                            }
-                        }
-                        Some(Err(failure)) => {
-                            end.outcome = Some(Outcome::Failed);
-                            end = self.reactions.failed(end, &failure);
-                        }
-                        None => {
-                            end.outcome = Some(Outcome::Timeout);
-                            end.stderr_tail = Some("it took longer than it may".into());
-                        }
-                    }
-                    ends.add(&end);
-                    conduct.ended(end).await;
+                    let first = first_of(run, &mut running, wait).await;
+                    let Some((task, started, ended)) = first else { continue };
+                    let attempt = (task, started);
+                    let Ended { record, .. } =
+                        conduct.ended(attempt, key_of(task), ended, &mut reactions).await;
+                    ends.add(&record);
                 }
             }
         }
         conduct.flush().await;
-        let mut results = Vec::new();
-        for (end, key) in ends.ends.into_iter().zip(keys) {
+        let mut results = Vec::with_capacity(keys.len());
+        for ((end, key), item) in ends.ends.into_iter().zip(&keys).zip(0..) {
             results.push(match end {
                 Some(Ok(json)) => match T::deserialize(json) {
                     Ok(result) => Ok(result),
@@ -280,6 +226,9 @@ where
                     }
                 },
                 Some(Err(dead)) => Err(dead),
+                None if conduct.machine.is_stopped(MAP) => {
+                    Err(DeadLetter::not_started(item_step(&name), item, key))
+                }
                 None => return run.changed(&name, format!("item {key} has no end")).await,
             });
         }
@@ -289,15 +238,15 @@ where
 
 /// The first attempt that ends, unless the time is over before.
 async fn first_of<T, E>(
-    run: &super::run::Inner,
+    run: &Inner,
     running: &mut Vec<Running<'_, T, E>>,
     wait: Option<Duration>,
 ) -> Option<(TaskId, Time, Option<Result<T, E>>)> {
     let mut timer = wait.map(|wait| Box::pin(run.store.timing.sleep(wait)));
     poll_fn(|context| {
         for place in 0..running.len() {
-            if let Poll::Ready(ended) = running[place].2.as_mut().poll(context) {
-                let (task, started, _) = running.swap_remove(place);
+            if let Poll::Ready(ended) = running[place].ended.as_mut().poll(context) {
+                let Running { task, started, .. } = running.swap_remove(place);
                 return Poll::Ready(Some((task, started, ended)));
             }
         }
@@ -342,44 +291,5 @@ impl Ends {
 
     fn error(&self, record: &Record) -> Option<&str> {
         self.errors.get(record.item? as usize)?.as_deref()
-    }
-}
-
-/// What each item is known by: its text where it is a short one, else a hash of its JSON; and how often that occurred
-/// before.
-fn keys<I: Serialize>(items: &[I], name: &str) -> Result<Vec<String>, Stopped> {
-    const TEXT_MAX: usize = 60;
-    let mut seen = std::collections::HashMap::<String, u32>::new();
-    let mut keys = Vec::with_capacity(items.len());
-    for item in items {
-        let json = serde_json::to_string(item).map_err(|error| Stopped::Value {
-            of: format!("an item of `{name}`"),
-            why: error.to_string(),
-        })?;
-        let plain = json.trim_matches('"');
-        let is_plain = plain.len() <= TEXT_MAX && !plain.contains(['{', '[', '\\', '"', '#', '/']);
-        let key = match is_plain {
-            true => plain.to_owned(),
-            false => format!("{:032x}", SipHasher13::new().hash(json.as_bytes()).as_u128()),
-        };
-        let count = seen.entry(key.clone()).or_default();
-        *count += 1;
-        keys.push(if *count == 1 { key } else { format!("{key}#{count}") });
-    }
-    Ok(keys)
-}
-
-/// Whether a record is of other items than these.
-fn other_items(record: &Record, keys: &[String]) -> Option<String> {
-    if let Some(count) = record.items.filter(|count| *count as usize != keys.len()) {
-        return Some(format!("it had {count} items, and now has {}", keys.len()));
-    }
-    let (item, key) = (record.item?, record.key.as_deref()?);
-    match keys.get(item as usize) {
-        Some(now) if *now == key => None,
-        now => Some(format!(
-            "its item {item} was {key}, and now is {}",
-            now.map_or("none", String::as_str)
-        )),
     }
 }

@@ -126,7 +126,7 @@ impl Run {
         F: FnMut(Attempt) -> O + Send + 'a,
         O: Future<Output = Result<T, E>> + Send + 'a,
     {
-        StepCall::new(self, self.numbered(name), *policy, operation)
+        StepCall::step(self, self.numbered(name), *policy, operation)
     }
 
     /// A step for each item, some of them at once: [`MapCall::slots`].
@@ -161,7 +161,7 @@ impl Run {
         F: FnMut(I, Attempt) -> O + Send + 'a,
         O: Future<Output = Result<T, E>> + Send + 'a,
     {
-        MapCall::new(self, self.numbered(name), *policy, items.into_iter().collect(), operation)
+        MapCall::map(self, self.numbered(name), *policy, items.into_iter().collect(), operation)
     }
 
     /// Waits, also across processes: when it is over is written down, and one that goes on with the run waits for what is left.
@@ -278,8 +278,7 @@ impl Inner {
         if records.is_empty() {
             return;
         }
-        let log = lock(&self.log).clone();
-        let Some(log) = log else { return pending().await };
+        let Some(log) = self.log() else { return pending().await };
         self.store.tell(&records);
         if let Err(error) = log.append(records).await {
             self.stop_here(Stopped::Write(error)).await
@@ -292,6 +291,11 @@ impl Inner {
             self.store.tell(&records);
             log.submit(records);
         }
+    }
+
+    /// None once the run is closed.
+    pub(super) fn log(&self) -> Option<Arc<Log>> {
+        lock(&self.log).clone()
     }
 
     pub(super) fn is_open(&self) -> bool {

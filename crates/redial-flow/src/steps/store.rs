@@ -23,6 +23,7 @@ use super::error::{DeadLetter, RunError, Stopped};
 use super::log::{Appender, Log, Memory, lock};
 use super::reply;
 use super::run::{Inner, Run, kept};
+use super::telemetry::RunSpan;
 use super::timing::Timing;
 use crate::definition::Definition;
 use crate::history::{History, HistoryError};
@@ -204,7 +205,9 @@ impl Options {
 }
 
 /// Reads and writes of a store that may wait for a disk, on a thread of their own.
-async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+pub(super) async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     let (sender, receiver) = reply::channel();
     let started =
         std::thread::Builder::new().name("redial-store".into()).spawn(move || sender.send(work()));
@@ -521,7 +524,9 @@ impl Store {
         if let (Place::Memory(from), Place::Memory(to)) = (&self.shared.place, &copy.shared.place) {
             for (name, (input, memory)) in &*lock(from) {
                 let kept = lock(&memory.records).iter().take(records).cloned().collect();
-                let memory = Memory { records: Mutex::new(kept), is_held: AtomicBool::new(false) };
+                let items = Mutex::new(lock(&memory.items).clone());
+                let is_held = AtomicBool::new(false);
+                let memory = Memory { records: Mutex::new(kept), items, is_held };
                 lock(to).insert(name.clone(), (input.clone(), Arc::new(memory)));
             }
         }
@@ -763,10 +768,19 @@ where
             })?,
         };
         let run = Opening { shared, name: &name, opened: *opened }.begin()?;
+        let span = RunSpan::open(name.as_str(), &self.title);
         let guard = Guard { run: run.clone() };
-        let function = (self.function)(run.clone(), input);
-        let ended = polled(shared, &run.inner, function).await;
-        guard.finish(ended).await
+        let function = async {
+            let function = (self.function)(run.clone(), input);
+            polled(shared, &run.inner, function).await
+        };
+        let ended = guard.finish(span.around(function).await).await;
+        span.ended(match &ended {
+            Ok(_) => "success",
+            Err(RunError::Failed(_)) => "failed",
+            Err(RunError::Stopped(_)) => "stopped",
+        });
+        ended
     }
 }
 
