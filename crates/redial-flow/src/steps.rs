@@ -103,7 +103,7 @@ mod timing;
 
 pub use call::{Call, Retrying};
 pub use error::{DeadLetter, RunError, Stopped};
-pub use flow::{Branch, Branched, Flow, Parallel, Planned, Tuple, Value};
+pub use flow::{Branch, Branched, Flow, Parallel, Planned, Settings, Tuple, Value};
 pub use map::{Each, MapCall};
 pub use run::Run;
 pub use shared::{BreakerSource, BudgetSource};

@@ -55,6 +55,16 @@ impl<'a, W, E> Call<'a, W, E> {
         Self { step, reactions: Reactions::new(), shared: Shared::default(), work }
     }
 
+    /// The same, and what the settings of a flow's step say.
+    pub(super) fn under(
+        self,
+        settings: impl FnOnce(Call<'static, (), E>) -> Call<'static, (), E>,
+    ) -> Self {
+        let Self { step, work, .. } = self;
+        let Call { step, reactions, shared, work: () } = settings(Call::new(step, ()));
+        Self { step, reactions, shared, work }
+    }
+
     /// Which errors are worth another attempt; the others end the step.
     pub fn when(self, mut is_worth: impl FnMut(&E) -> bool + Send + 'a) -> Self {
         self.classify(move |error| match is_worth(error) {

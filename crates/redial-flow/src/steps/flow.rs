@@ -13,11 +13,12 @@ use redial_policy::RetryPolicy;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::call::Call;
 use super::error::{DeadLetter, RunError, Stopped};
 use super::run::{Run, UNTIL_IT_SUCCEEDS, check_name};
 use super::step::Attempt;
 use super::store::Store;
-use crate::flow::ONCE;
+use crate::flow::{ONCE, Step};
 
 type Done<T> = Pin<Box<dyn Future<Output = Result<T, DeadLetter>> + Send>>;
 type Work<I, O> = Arc<dyn Fn(Context, I) -> Done<O> + Send + Sync>;
@@ -34,6 +35,8 @@ pub struct Planned {
     pub timeout: Option<Duration>,
     /// Whether it may run again when it is not known whether it has succeeded.
     pub is_idempotent: bool,
+    /// Of a step for each item, or one of several at the same time: whether the others will do where it gives up.
+    pub is_partial: bool,
     /// The branches whose arm it stands in, from the outermost on, each with the number of the arm, from 1; the one for
     /// everything else is 0.
     pub arms: Vec<(String, usize)>,
@@ -41,9 +44,45 @@ pub struct Planned {
 
 impl Planned {
     fn new(name: &str) -> Self {
-        let (policy, timeout, is_idempotent, arms) = (ONCE, None, true, Vec::new());
-        Self { name: name.to_owned(), policy, timeout, is_idempotent, arms }
+        Self {
+            name: name.to_owned(),
+            policy: ONCE,
+            timeout: None,
+            is_idempotent: true,
+            is_partial: false,
+            arms: Vec::new(),
+        }
     }
+
+    /// One of which this is said.
+    fn with<E>(name: &str, settings: &impl Fn(Settings<E>) -> Settings<E>) -> Self {
+        let said = settings(Call::new(Step::new(name), ()));
+        let (timeout, is_idempotent) = (said.reactions.timeout, said.step.is_idempotent);
+        Self { timeout, is_idempotent, ..Self::new(name) }
+    }
+}
+
+impl Planned {
+    /// The call with what was said of its step.
+    fn said_of<'a, W, E>(
+        &self,
+        call: Call<'a, W, E>,
+        settings: &impl Fn(Settings<E>) -> Settings<E>,
+    ) -> Call<'a, W, E> {
+        let call = call.under(settings).idempotent(self.is_idempotent);
+        match self.timeout {
+            Some(timeout) => call.timeout(timeout),
+            None => call,
+        }
+    }
+}
+
+/// What can be said of a step of a flow, besides its policy: see [`Flow::step_where`].
+pub type Settings<E> = Call<'static, (), E>;
+
+/// Nothing is.
+fn as_it_is<E>(settings: Settings<E>) -> Settings<E> {
+    settings
 }
 
 /// What the steps of a run are done with.
@@ -54,7 +93,12 @@ struct Context {
 }
 
 impl Context {
-    async fn step<T, E, F, O>(&self, name: &str, operation: F) -> Result<T, DeadLetter>
+    async fn step<T, E, F, O>(
+        &self,
+        name: &str,
+        settings: &impl Fn(Settings<E>) -> Settings<E>,
+        operation: F,
+    ) -> Result<T, DeadLetter>
     where
         T: Serialize + DeserializeOwned + Send,
         E: fmt::Display + Send,
@@ -63,11 +107,7 @@ impl Context {
     {
         let planned = &self.steps[name];
         let step = self.run.step_with(name, &planned.policy, operation);
-        let step = step.idempotent(planned.is_idempotent);
-        match planned.timeout {
-            Some(timeout) => step.timeout(timeout).await,
-            None => step.await,
-        }
+        planned.said_of(step, settings).await
     }
 }
 
@@ -119,6 +159,8 @@ pub struct Flow<I, O = I> {
     steps: Vec<Planned>,
     /// The step that the next setting is about.
     last: Option<usize>,
+    /// It is a map.
+    is_map: bool,
     mistakes: Vec<String>,
     work: Work<I, O>,
 }
@@ -138,6 +180,7 @@ impl<I, O> Clone for Flow<I, O> {
             name: self.name.clone(),
             steps: self.steps.clone(),
             last: self.last,
+            is_map: self.is_map,
             mistakes: self.mistakes.clone(),
             work: Arc::clone(&self.work),
         }
@@ -197,7 +240,8 @@ impl<I: Value> Flow<I> {
     /// A flow without steps, which gives what it is given.
     pub fn new(name: &str) -> Self {
         let work: Work<I, I> = Arc::new(|_, input| Box::pin(std::future::ready(Ok(input))));
-        Self { name: name.to_owned(), steps: Vec::new(), last: None, mistakes: Vec::new(), work }
+        let (name, steps, mistakes) = (name.to_owned(), Vec::new(), Vec::new());
+        Self { name, steps, last: None, is_map: false, mistakes, work }
     }
 }
 
@@ -223,12 +267,46 @@ impl<I: Value, O: Value> Flow<I, O> {
         F: Fn(O, Attempt) -> D + Send + Sync + 'static,
         D: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let step = work_of_step(name, handler);
-        self.then(vec![Planned::new(name)], true, step)
+        self.step_where(name, as_it_is, handler)
+    }
+
+    /// The same of which more is said than a policy: which errors are worth another attempt, a budget and a breaker that it
+    /// shares with others, who is told of retries.
+    ///
+    /// ```
+    /// use redial_core::{Budget, policy};
+    /// use redial_flow::steps::Flow;
+    ///
+    /// static BUDGET: Budget = Budget::new();
+    ///
+    /// let flow = Flow::new("fetch")
+    ///     .step_where(
+    ///         "call",
+    ///         |step| step.when(|error: &std::io::Error| error.raw_os_error().is_some()).budget(&BUDGET),
+    ///         |customer: u32, _attempt| async move { Ok(customer * 2) },
+    ///     )
+    ///     .policy(&policy!("attempts: 5, delay: 1s"));
+    /// assert!(flow.check().is_ok());
+    /// ```
+    pub fn step_where<T, E, F, D>(
+        self,
+        name: &str,
+        settings: impl Fn(Settings<E>) -> Settings<E> + Send + Sync + 'static,
+        handler: F,
+    ) -> Flow<I, T>
+    where
+        T: Value,
+        E: fmt::Display + Send + 'static,
+        F: Fn(O, Attempt) -> D + Send + Sync + 'static,
+        D: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let planned = Planned::with(name, &settings);
+        let step = work_of_step(name, settings, handler);
+        self.then(vec![planned], true, step)
     }
 
     /// A step for each item of the list that came before; it gives the list of their results. Items run at the same time, and one
-    /// that gives up ends the flow once the others have ended.
+    /// that gives up ends the flow once the others have ended, unless the map [allows that](Self::allow_partial).
     pub fn map<X, T, E, F, D>(self, name: &str, handler: F) -> Flow<I, Vec<T>>
     where
         O: IntoIterator<Item = X>,
@@ -238,26 +316,58 @@ impl<I: Value, O: Value> Flow<I, O> {
         F: Fn(X) -> D + Send + Sync + 'static,
         D: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let (planned, name, handler) = (Planned::new(name), name.to_owned(), Arc::new(handler));
+        self.map_where(name, as_it_is, move |item, _| handler(item))
+    }
+
+    /// The same of which more is said, as of [a step](Self::step_where), for a handler that wants to know of its attempt.
+    pub fn map_where<X, T, E, F, D>(
+        self,
+        name: &str,
+        settings: impl Fn(Settings<E>) -> Settings<E> + Send + Sync + 'static,
+        handler: F,
+    ) -> Flow<I, Vec<T>>
+    where
+        O: IntoIterator<Item = X>,
+        X: Value,
+        T: Value,
+        E: fmt::Display + Send + 'static,
+        F: Fn(X, Attempt) -> D + Send + Sync + 'static,
+        D: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let planned = Planned::with(name, &settings);
+        let (name, handler) = (name.to_owned(), Arc::new((handler, settings)));
         let work: Work<O, Vec<T>> = Arc::new(move |context: Context, input: O| {
             let (name, handler) = (name.clone(), Arc::clone(&handler));
             Box::pin(async move {
                 let planned = &context.steps[&name];
                 let items: Vec<X> = input.into_iter().collect();
-                let map = context.run.map(&name, &planned.policy, items, |item| handler(item));
-                let map = map.idempotent(planned.is_idempotent);
-                let results = match planned.timeout {
-                    Some(timeout) => map.timeout(timeout).await,
-                    None => map.await,
-                };
-                results.into_iter().collect()
+                let (handler, settings) = &*handler;
+                let map = context.run.map_with(&name, &planned.policy, items, handler);
+                let results = planned.said_of(map, settings).await;
+                match planned.is_partial {
+                    true => Ok(results.into_iter().filter_map(Result::ok).collect()),
+                    false => results.into_iter().collect(),
+                }
             })
         });
-        self.then(vec![planned], true, work)
+        let mut flow = self.then(vec![planned], true, work);
+        flow.is_map = true;
+        flow
+    }
+
+    /// The map before this goes on without the items that have given up: it gives the results of the others, and the dead letters
+    /// wait for somebody. Once one of them is retried, what followed the map runs again.
+    pub fn allow_partial(self) -> Self {
+        if !self.is_map {
+            let mistake = "`allow_partial` follows no map; write it after the map that it is for";
+            return self.mistaken(mistake.to_owned());
+        }
+        self.set("`allow_partial`", |step| step.is_partial = true)
     }
 
     /// Steps that run at the same time, each given what came before; what follows is given what all of them gave, as a tuple. One
-    /// that gives up ends the flow, once the others have come to their ends.
+    /// that gives up ends the flow, once the others have come to their ends, unless it
+    /// can be [done without](Parallel::step_or_none).
     pub fn parallel<T: Value>(
         self,
         build: impl FnOnce(Parallel<O, ()>) -> Parallel<O, T>,
@@ -301,7 +411,7 @@ impl<I: Value, O: Value> Flow<I, O> {
                     let taken = ways.iter().position(|(of, _)| *of == key);
                     std::future::ready(Ok::<_, std::convert::Infallible>(taken))
                 };
-                let taken = context.step(&name, choose).await?;
+                let taken = context.step(&name, &as_it_is, choose).await?;
                 let arm = taken.and_then(|taken| ways.get(taken)).map_or(otherwise, |(_, arm)| arm);
                 (arm.work)(context.clone(), input).await
             })
@@ -354,11 +464,16 @@ impl<I: Value, O: Value> Flow<I, O> {
                 work(context, input).await
             })
         });
-        Flow { name: self.name, steps: self.steps, last, mistakes: self.mistakes, work }
+        let Self { name, steps, mistakes, .. } = self;
+        Flow { name, steps, last, is_map: false, mistakes, work }
     }
 }
 
-fn work_of_step<O, T, E, F, D>(name: &str, handler: F) -> Work<O, T>
+fn work_of_step<O, T, E, F, D>(
+    name: &str,
+    settings: impl Fn(Settings<E>) -> Settings<E> + Send + Sync + 'static,
+    handler: F,
+) -> Work<O, T>
 where
     O: Value,
     T: Value,
@@ -366,12 +481,14 @@ where
     F: Fn(O, Attempt) -> D + Send + Sync + 'static,
     D: Future<Output = Result<T, E>> + Send + 'static,
 {
-    let (name, handler) = (name.to_owned(), Arc::new(handler));
+    let (name, handler) = (name.to_owned(), Arc::new((handler, settings)));
     Arc::new(move |context: Context, input: O| {
         let (name, handler) = (name.clone(), Arc::clone(&handler));
-        Box::pin(
-            async move { context.step(&name, |attempt| handler(input.clone(), attempt)).await },
-        )
+        Box::pin(async move {
+            let (handler, settings) = &*handler;
+            let operation = |attempt| handler(input.clone(), attempt);
+            context.step(&name, settings, operation).await
+        })
     })
 }
 
@@ -401,7 +518,7 @@ impl<I: Value, T: Value> Parallel<I, T> {
     settings_of_the_last_step!();
 
     /// Another step, given the same as the others.
-    pub fn step<U, E, F, D>(mut self, name: &str, handler: F) -> Parallel<I, T::With>
+    pub fn step<U, E, F, D>(self, name: &str, handler: F) -> Parallel<I, T::With>
     where
         T: Tuple<U>,
         T::With: Value,
@@ -410,9 +527,68 @@ impl<I: Value, T: Value> Parallel<I, T> {
         F: Fn(I) -> D + Send + Sync + 'static,
         D: Future<Output = Result<U, E>> + Send + 'static,
     {
-        let others = self.work;
-        let step = work_of_step(name, move |input, _| handler(input));
-        self.steps.push(Planned::new(name));
+        self.step_with(name, move |input, _| handler(input))
+    }
+
+    /// The same for a handler that wants to know of its attempt.
+    pub fn step_with<U, E, F, D>(self, name: &str, handler: F) -> Parallel<I, T::With>
+    where
+        T: Tuple<U>,
+        T::With: Value,
+        U: Value,
+        E: fmt::Display + Send + 'static,
+        F: Fn(I, Attempt) -> D + Send + Sync + 'static,
+        D: Future<Output = Result<U, E>> + Send + 'static,
+    {
+        self.step_where(name, as_it_is, handler)
+    }
+
+    /// The same of which more is said than a policy: see [`Flow::step_where`].
+    pub fn step_where<U, E, F, D>(
+        self,
+        name: &str,
+        settings: impl Fn(Settings<E>) -> Settings<E> + Send + Sync + 'static,
+        handler: F,
+    ) -> Parallel<I, T::With>
+    where
+        T: Tuple<U>,
+        T::With: Value,
+        U: Value,
+        E: fmt::Display + Send + 'static,
+        F: Fn(I, Attempt) -> D + Send + Sync + 'static,
+        D: Future<Output = Result<U, E>> + Send + 'static,
+    {
+        let planned = Planned::with(name, &settings);
+        self.beside(planned, work_of_step(name, settings, handler))
+    }
+
+    /// A step without which the others will do: what it gives is none where it has given up, and its dead letter waits for
+    /// somebody. Once that is retried, what followed runs again.
+    pub fn step_or_none<U, E, F, D>(self, name: &str, handler: F) -> Parallel<I, T::With>
+    where
+        T: Tuple<Option<U>>,
+        T::With: Value,
+        U: Value,
+        E: fmt::Display + Send + 'static,
+        F: Fn(I) -> D + Send + Sync + 'static,
+        D: Future<Output = Result<U, E>> + Send + 'static,
+    {
+        let step = work_of_step(name, as_it_is, move |input, _| handler(input));
+        let work: Work<I, Option<U>> = Arc::new(move |context: Context, input: I| {
+            let step = step(context, input);
+            Box::pin(async move { Ok(step.await.ok()) })
+        });
+        self.beside(Planned { is_partial: true, ..Planned::new(name) }, work)
+    }
+
+    fn beside<U>(self, planned: Planned, step: Work<I, U>) -> Parallel<I, T::With>
+    where
+        T: Tuple<U>,
+        T::With: Value,
+        U: Value,
+    {
+        let Self { mut steps, mistakes, work: others, .. } = self;
+        steps.push(planned);
         let work: Work<I, T::With> = Arc::new(move |context: Context, input: I| {
             let (others, step) = (Arc::clone(&others), Arc::clone(&step));
             Box::pin(async move {
@@ -421,8 +597,8 @@ impl<I: Value, T: Value> Parallel<I, T> {
                 Ok(others?.with(one?))
             })
         });
-        let last = Some(self.steps.len() - 1);
-        Parallel { steps: self.steps, last, mistakes: self.mistakes, work }
+        let last = Some(steps.len() - 1);
+        Parallel { steps, last, mistakes, work }
     }
 }
 

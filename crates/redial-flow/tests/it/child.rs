@@ -27,6 +27,10 @@ fn a_task_of_another_test() {
         "order-service" => crate::steps::service::serve_until_killed(&path),
         #[cfg(feature = "tokio")]
         "killed-steps" => crate::steps::kills::work_until_killed(&path),
+        #[cfg(feature = "tokio")]
+        "smallest" => crate::steps::service::run_smallest(),
+        #[cfg(feature = "tokio")]
+        "held-run" => crate::steps::stores::hold_until_killed(&path),
         _ => panic!("no task {task}"),
     }
 }

@@ -1,9 +1,12 @@
 //! Steps that are functions of a program: what is remembered of them, and what is not done twice.
 
+mod calls;
 mod flows;
 pub(crate) mod kills;
 pub(crate) mod service;
-mod stores;
+pub(crate) mod stores;
+#[cfg(all(feature = "tracing", feature = "metrics"))]
+mod telemetry;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};

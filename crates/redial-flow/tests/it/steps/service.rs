@@ -109,6 +109,32 @@ fn a_service_that_is_killed_in_the_middle_of_an_order_goes_on_with_it() {
     assert_eq!(calls, BTreeMap::from(expected));
 }
 
+/// The smallest program of the document.
+#[path = "../../../examples/smallest.rs"]
+mod smallest;
+
+pub(crate) fn run_smallest() {
+    smallest::main().unwrap();
+}
+
+#[test]
+fn the_smallest_program_of_the_document_does_nothing_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let printed = || {
+        let mut program = child::command::<&str>(&[], "smallest", directory.path());
+        let output = program.current_dir(directory.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        // The test's own line begins before the first that the program prints.
+        let lines = text.lines().filter_map(|line| line.rsplit(" ... ").next());
+        let lines = lines.filter(|line| line.contains("order 17"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let receipt = "order 17 is on its way, paid-17";
+    assert_eq!(printed(), ["charging order 17", "shipping order 17", receipt]);
+    assert_eq!(printed(), [receipt]);
+}
+
 #[test]
 fn the_service_of_the_document_is_this_one() {
     let document = include_str!("../../../../../docs/RUST_FLOWS.md");
@@ -120,4 +146,9 @@ fn the_service_of_the_document_is_this_one() {
     for code in of_service {
         assert!(example.contains(*code), "the example does not have\n{code}");
     }
+    let smallest = include_str!("../../../examples/smallest.rs").replace("pub(crate) ", "");
+    assert!(
+        shown.iter().any(|code| smallest.ends_with(*code)),
+        "it is another program:\n{smallest}"
+    );
 }

@@ -1,5 +1,6 @@
 //! A store in a directory: who has a run, what the readers of journals see, and how a service ends.
 
+use std::future::IntoFuture;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,6 +9,8 @@ use redial_flow::history::{State, TaskState};
 use redial_flow::journal::Sync;
 use redial_flow::record::{Event, Outcome};
 use redial_flow::steps::{DeadLetter, Options, Run, RunError, Stopped, Store};
+
+use crate::child;
 
 const QUICK: Policy = policy!("attempts: 3, delay: 1ms");
 
@@ -119,6 +122,73 @@ async fn the_second_with_the_same_name_is_refused_or_waits_as_it_asks() {
     release.send(()).unwrap();
     assert_eq!(first.await.unwrap(), Ok(1));
     assert_eq!(waits.await.unwrap(), Ok(1));
+}
+
+/// The process that has a run: its step says that it runs, and never ends.
+pub(crate) fn hold_until_killed(path: &Path) {
+    let store = open(&path.join("store"), Sync::Always);
+    let forever = |run: Run, (): ()| async move {
+        run.step("s", &QUICK, || async {
+            std::fs::write(path.join("runs"), "").unwrap();
+            std::future::pending::<Result<u32, String>>().await
+        })
+        .await
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    drop(runtime.block_on(store.run("r", forever, ()).into_future()));
+}
+
+#[tokio::test]
+async fn a_run_that_another_process_has_is_refused_or_waited_for_and_goes_on_after_a_kill() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = child::command::<&str>(&[], "held-run", directory.path()).spawn().unwrap();
+    while !directory.path().join("runs").exists() {
+        tokio::task::yield_now().await;
+    }
+    let store = open(&directory.path().join("store"), Sync::Always);
+    let quick =
+        async |run: Run, (): ()| run.step("s", &QUICK, || async { Ok::<_, String>(7) }).await;
+    let refused = store.run("r", |run, ()| quick(run, ()), ()).await.unwrap_err();
+    assert!(matches!(&refused, RunError::Stopped(stopped) if stopped.is_held()), "{refused}");
+    assert!(refused.to_string().contains(&child.id().to_string()), "{refused}");
+    let mut waits = store.run("r", |run, ()| quick(run, ()), ()).wait_for_holder().into_future();
+    let is_waiting = std::future::poll_fn(|context| {
+        std::task::Poll::Ready(waits.as_mut().poll(context).is_pending())
+    });
+    assert!(is_waiting.await);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(waits.await.unwrap(), 7);
+    let outcomes: Vec<_> =
+        store.records("r").unwrap().iter().filter_map(|record| record.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Lost, Outcome::Succeeded, Outcome::Succeeded]);
+}
+
+#[tokio::test]
+async fn the_items_of_maps_are_in_their_file_before_anything_is_done_with_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("runs/r/items.ndjson");
+    let store = open(directory.path(), Sync::Group);
+    let mapped = |run: Run, (): ()| {
+        let path = &path;
+        async move {
+            let sizes = |name: &'static str| {
+                run.map(name, &QUICK, [name, "pen"], move |item| async move {
+                    let frozen = std::fs::read_to_string(path).unwrap();
+                    assert!(frozen.contains(&format!(r#""step":"{name}""#)), "{frozen}");
+                    Ok::<_, String>(item.len())
+                })
+            };
+            let (one, other) =
+                tokio::join!(sizes("book").into_future(), sizes("ink").into_future());
+            one.into_iter().chain(other).collect::<Result<Vec<_>, _>>()
+        }
+    };
+    assert_eq!(store.run("r", mapped, ()).await.unwrap(), [4, 3, 3, 3]);
+    let run = redial_flow::store::Store::at(directory.path()).open(&"r".parse().unwrap()).unwrap();
+    let item = |map: &str, place| redial_flow::history::item(&run, map, place).unwrap().unwrap();
+    assert_eq!(&*item("book", 0).bytes(), b"book");
+    assert_eq!(&*item("ink", 1).bytes(), b"pen");
 }
 
 #[tokio::test]
