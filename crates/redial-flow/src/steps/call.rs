@@ -40,6 +40,8 @@ pub struct Call<'a, W, E> {
     pub(super) step: Step,
     pub(super) reactions: Reactions<'a, E>,
     pub(super) shared: Shared<'a>,
+    /// What is wrong with the settings of its budget or breaker.
+    pub(super) mistake: Option<String>,
     /// What is done.
     pub(super) work: W,
 }
@@ -52,7 +54,8 @@ impl<W, E> fmt::Debug for Call<'_, W, E> {
 
 impl<'a, W, E> Call<'a, W, E> {
     pub(super) fn new(step: Step, work: W) -> Self {
-        Self { step, reactions: Reactions::new(), shared: Shared::default(), work }
+        let (reactions, shared) = (Reactions::new(), Shared::default());
+        Self { step, reactions, shared, mistake: None, work }
     }
 
     /// The same, and what the settings of a flow's step say.
@@ -61,8 +64,8 @@ impl<'a, W, E> Call<'a, W, E> {
         settings: impl FnOnce(Call<'static, (), E>) -> Call<'static, (), E>,
     ) -> Self {
         let Self { step, work, .. } = self;
-        let Call { step, reactions, shared, work: () } = settings(Call::new(step, ()));
-        Self { step, reactions, shared, work }
+        let Call { step, reactions, shared, mistake, work: () } = settings(Call::new(step, ()));
+        Self { step, reactions, shared, mistake, work }
     }
 
     /// Which errors are worth another attempt; the others end the step.
@@ -108,10 +111,14 @@ impl<'a, W, E> Call<'a, W, E> {
 
     /// What its retries are paid from, besides what the policy says: a budget of the library's, which all steps that name it
     /// share in this process (`&BUDGET`, an `Arc`), or [settings](super::BudgetSettings) of one for this step and its items, which
-    /// is in the journal and so survives a KILL.
+    /// is in the journal and so survives a KILL. Settings that cannot be stop the run before anything is done, as
+    /// [`Stopped::Setting`].
     pub fn budget(mut self, budget: impl Into<BudgetSource<'a>>) -> Self {
         match budget.into() {
-            BudgetSource::OfRun(settings) => self.step.budget = Some(settings),
+            BudgetSource::OfRun(settings) => {
+                self.mistake = self.mistake.or(settings.builder().err());
+                self.step.budget = Some(settings);
+            }
             BudgetSource::OfProcess(budget) => self.shared.budget = Some(budget),
         }
         self
@@ -122,7 +129,10 @@ impl<'a, W, E> Call<'a, W, E> {
     /// A step that cannot start waits, unless its deadline comes before.
     pub fn breaker(mut self, breaker: impl Into<BreakerSource<'a>>) -> Self {
         match breaker.into() {
-            BreakerSource::OfRun(settings) => self.step.breaker = Some(settings),
+            BreakerSource::OfRun(settings) => {
+                self.mistake = self.mistake.or(settings.builder().err());
+                self.step.breaker = Some(settings);
+            }
             BreakerSource::OfProcess(breaker) => self.shared.breaker = Some(breaker),
         }
         self

@@ -125,6 +125,9 @@ impl<'r> Conduct<'r> {
 
     /// An attempt is about to start, once it is [written down](Self::flush). None does when the store shuts down.
     pub(super) async fn begin(&mut self, task: TaskId, key: Option<&str>) {
+        if self.run.is_halted() {
+            return pending().await;
+        }
         if self.run.store.is_shutting_down() {
             self.flush().await;
             return pending().await;

@@ -127,6 +127,13 @@ pub enum Stopped {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// A budget or a breaker of a step that cannot be so.
+    Setting {
+        /// The step.
+        step: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A flow that cannot be run.
     Flow {
         /// Its name.
@@ -190,6 +197,7 @@ impl fmt::Display for Stopped {
             Self::StepName { name, why } => {
                 write!(f, "`{}` cannot name a step: {why}", name.escape_debug())
             }
+            Self::Setting { step, why } => write!(f, "step `{step}`: {why}"),
             Self::Flow { flow, mistakes } => {
                 write!(f, "the flow `{flow}` cannot be run: {}", mistakes.join("; "))
             }

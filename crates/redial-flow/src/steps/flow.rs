@@ -2,10 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use redial_core::Policy;
@@ -54,11 +53,15 @@ impl Planned {
         }
     }
 
-    /// One of which this is said.
-    fn with<E>(name: &str, settings: &impl Fn(Settings<E>) -> Settings<E>) -> Self {
+    /// One of which this is said, and what is wrong with that.
+    fn with<E>(
+        name: &str,
+        settings: &impl Fn(Settings<E>) -> Settings<E>,
+    ) -> (Self, Option<String>) {
         let said = settings(Call::new(Step::new(name), ()));
         let (timeout, is_idempotent) = (said.reactions.timeout, said.step.is_idempotent);
-        Self { timeout, is_idempotent, ..Self::new(name) }
+        let mistake = said.mistake.map(|why| format!("step `{name}`: {why}"));
+        (Self { timeout, is_idempotent, ..Self::new(name) }, mistake)
     }
 }
 
@@ -236,6 +239,12 @@ macro_rules! settings_of_the_last_step {
     };
 }
 
+mod branch;
+mod parallel;
+
+pub use branch::{Branch, Branched};
+pub use parallel::{Parallel, Tuple};
+
 impl<I: Value> Flow<I> {
     /// A flow without steps, which gives what it is given.
     pub fn new(name: &str) -> Self {
@@ -300,9 +309,11 @@ impl<I: Value, O: Value> Flow<I, O> {
         F: Fn(O, Attempt) -> D + Send + Sync + 'static,
         D: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let planned = Planned::with(name, &settings);
+        let (planned, mistake) = Planned::with(name, &settings);
         let step = work_of_step(name, settings, handler);
-        self.then(vec![planned], true, step)
+        let mut flow = self.then(vec![planned], true, step);
+        flow.mistakes.extend(mistake);
+        flow
     }
 
     /// A step for each item of the list that came before; it gives the list of their results. Items run at the same time, and one
@@ -334,7 +345,7 @@ impl<I: Value, O: Value> Flow<I, O> {
         F: Fn(X, Attempt) -> D + Send + Sync + 'static,
         D: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let planned = Planned::with(name, &settings);
+        let (planned, mistake) = Planned::with(name, &settings);
         let (name, handler) = (name.to_owned(), Arc::new((handler, settings)));
         let work: Work<O, Vec<T>> = Arc::new(move |context: Context, input: O| {
             let (name, handler) = (name.clone(), Arc::clone(&handler));
@@ -352,6 +363,7 @@ impl<I: Value, O: Value> Flow<I, O> {
         });
         let mut flow = self.then(vec![planned], true, work);
         flow.is_map = true;
+        flow.mistakes.extend(mistake);
         flow
     }
 
@@ -490,220 +502,6 @@ where
             context.step(&name, settings, operation).await
         })
     })
-}
-
-/// Steps that run at the same time: see [`Flow::parallel`].
-#[must_use = "steps are added by giving this back"]
-pub struct Parallel<I, T> {
-    steps: Vec<Planned>,
-    last: Option<usize>,
-    mistakes: Vec<String>,
-    work: Work<I, T>,
-}
-
-impl<I, T> fmt::Debug for Parallel<I, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parallel").field("steps", &self.steps).finish_non_exhaustive()
-    }
-}
-
-impl<I: Value> Parallel<I, ()> {
-    fn new() -> Self {
-        let work: Work<I, ()> = Arc::new(|_, _| Box::pin(std::future::ready(Ok(()))));
-        Self { steps: Vec::new(), last: None, mistakes: Vec::new(), work }
-    }
-}
-
-impl<I: Value, T: Value> Parallel<I, T> {
-    settings_of_the_last_step!();
-
-    /// Another step, given the same as the others.
-    pub fn step<U, E, F, D>(self, name: &str, handler: F) -> Parallel<I, T::With>
-    where
-        T: Tuple<U>,
-        T::With: Value,
-        U: Value,
-        E: fmt::Display + Send + 'static,
-        F: Fn(I) -> D + Send + Sync + 'static,
-        D: Future<Output = Result<U, E>> + Send + 'static,
-    {
-        self.step_with(name, move |input, _| handler(input))
-    }
-
-    /// The same for a handler that wants to know of its attempt.
-    pub fn step_with<U, E, F, D>(self, name: &str, handler: F) -> Parallel<I, T::With>
-    where
-        T: Tuple<U>,
-        T::With: Value,
-        U: Value,
-        E: fmt::Display + Send + 'static,
-        F: Fn(I, Attempt) -> D + Send + Sync + 'static,
-        D: Future<Output = Result<U, E>> + Send + 'static,
-    {
-        self.step_where(name, as_it_is, handler)
-    }
-
-    /// The same of which more is said than a policy: see [`Flow::step_where`].
-    pub fn step_where<U, E, F, D>(
-        self,
-        name: &str,
-        settings: impl Fn(Settings<E>) -> Settings<E> + Send + Sync + 'static,
-        handler: F,
-    ) -> Parallel<I, T::With>
-    where
-        T: Tuple<U>,
-        T::With: Value,
-        U: Value,
-        E: fmt::Display + Send + 'static,
-        F: Fn(I, Attempt) -> D + Send + Sync + 'static,
-        D: Future<Output = Result<U, E>> + Send + 'static,
-    {
-        let planned = Planned::with(name, &settings);
-        self.beside(planned, work_of_step(name, settings, handler))
-    }
-
-    /// A step without which the others will do: what it gives is none where it has given up, and its dead letter waits for
-    /// somebody. Once that is retried, what followed runs again.
-    pub fn step_or_none<U, E, F, D>(self, name: &str, handler: F) -> Parallel<I, T::With>
-    where
-        T: Tuple<Option<U>>,
-        T::With: Value,
-        U: Value,
-        E: fmt::Display + Send + 'static,
-        F: Fn(I) -> D + Send + Sync + 'static,
-        D: Future<Output = Result<U, E>> + Send + 'static,
-    {
-        let step = work_of_step(name, as_it_is, move |input, _| handler(input));
-        let work: Work<I, Option<U>> = Arc::new(move |context: Context, input: I| {
-            let step = step(context, input);
-            Box::pin(async move { Ok(step.await.ok()) })
-        });
-        self.beside(Planned { is_partial: true, ..Planned::new(name) }, work)
-    }
-
-    fn beside<U>(self, planned: Planned, step: Work<I, U>) -> Parallel<I, T::With>
-    where
-        T: Tuple<U>,
-        T::With: Value,
-        U: Value,
-    {
-        let Self { mut steps, mistakes, work: others, .. } = self;
-        steps.push(planned);
-        let work: Work<I, T::With> = Arc::new(move |context: Context, input: I| {
-            let (others, step) = (Arc::clone(&others), Arc::clone(&step));
-            Box::pin(async move {
-                let others = others(context.clone(), input.clone());
-                let (others, one) = both(others, step(context, input)).await;
-                Ok(others?.with(one?))
-            })
-        });
-        let last = Some(steps.len() - 1);
-        Parallel { steps, last, mistakes, work }
-    }
-}
-
-/// Both, at the same time, each to its end.
-async fn both<A, B>(
-    mut one: Done<A>,
-    mut other: Done<B>,
-) -> (Result<A, DeadLetter>, Result<B, DeadLetter>) {
-    let (mut first, mut second) = (None, None);
-    poll_fn(|context| {
-        if first.is_none()
-            && let Poll::Ready(output) = one.as_mut().poll(context)
-        {
-            first = Some(output);
-        }
-        if second.is_none()
-            && let Poll::Ready(output) = other.as_mut().poll(context)
-        {
-            second = Some(output);
-        }
-        match (first.take(), second.take()) {
-            (Some(one), Some(other)) => Poll::Ready((one, other)),
-            (one, other) => {
-                (first, second) = (one, other);
-                Poll::Pending
-            }
-        }
-    })
-    .await
-}
-
-/// A tuple that another value is added to.
-pub trait Tuple<T> {
-    /// The longer one.
-    type With;
-
-    /// Adds the value.
-    fn with(self, value: T) -> Self::With;
-}
-
-macro_rules! tuples {
-    ($(($($name:ident)*))*) => {
-        $(impl<$($name,)* T> Tuple<T> for ($($name,)*) {
-            type With = ($($name,)* T,);
-
-            #[expect(non_snake_case, reason = "a variable for each type")]
-            fn with(self, value: T) -> Self::With {
-                let ($($name,)*) = self;
-                ($($name,)* value,)
-            }
-        })*
-    };
-}
-
-tuples! { (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) }
-
-impl<T> Tuple<T> for () {
-    type With = (T,);
-
-    fn with(self, value: T) -> (T,) {
-        (value,)
-    }
-}
-
-/// The ways of a branch: see [`Flow::branch`].
-#[must_use = "ways are added by giving this back"]
-pub struct Branch<I, K, T> {
-    name: String,
-    arms: Vec<(K, Flow<I, T>)>,
-}
-
-/// A branch with a way for everything.
-#[must_use = "a branch is made by giving this back"]
-pub struct Branched<I, K, T> {
-    arms: Vec<(K, Flow<I, T>)>,
-    otherwise: Flow<I, T>,
-}
-
-impl<I, K, T> fmt::Debug for Branch<I, K, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arms: Vec<_> = self.arms.iter().map(|(_, arm)| arm).collect();
-        f.debug_struct("Branch").field("name", &self.name).field("arms", &arms).finish()
-    }
-}
-
-impl<I, K, T> fmt::Debug for Branched<I, K, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arms: Vec<_> = self.arms.iter().map(|(_, arm)| arm).collect();
-        f.debug_struct("Branched").field("arms", &arms).field("otherwise", &self.otherwise).finish()
-    }
-}
-
-impl<I: Value, K, T: Value> Branch<I, K, T> {
-    /// The way that is taken for this key: the first that has it.
-    pub fn on(mut self, key: K, arm: impl FnOnce(Flow<I>) -> Flow<I, T>) -> Self {
-        let arm = arm(Flow::new(&self.name));
-        self.arms.push((key, arm));
-        self
-    }
-
-    /// The way for every other key.
-    pub fn otherwise(self, arm: impl FnOnce(Flow<I>) -> Flow<I, T>) -> Branched<I, K, T> {
-        let otherwise = arm(Flow::new(&self.name));
-        Branched { arms: self.arms, otherwise }
-    }
 }
 
 impl Store {

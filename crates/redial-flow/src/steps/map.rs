@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 
 use super::call::Call;
 use super::conduct::{Conduct, Ended, dead_letter};
-use super::error::DeadLetter;
+use super::error::{DeadLetter, Stopped};
 use super::items::{self, Item};
 use super::run::{Inner, Run};
 use super::step::Attempt;
@@ -133,10 +133,13 @@ where
     O: Future<Output = Result<T, E>> + Send + 'a,
 {
     async fn done(self, watch: Watch) -> Vec<Result<T, DeadLetter>> {
-        let Self { step, mut reactions, shared, work } = self;
+        let Self { step, mut reactions, shared, mistake, work } = self;
         let Each { run, map, items: values, mut operation, .. } = work;
         let run = &*run.inner;
         let name = map.name.clone();
+        if let Some(why) = mistake {
+            return run.stop_here(Stopped::Setting { step: name, why }).await;
+        }
         let called = run.take(&name);
         let mut ends = Ends::new(values.len());
         if let Some(called) = &called {

@@ -266,6 +266,11 @@ impl Inner {
         self.stop_here(Stopped::ChangedCode { run, step, why }).await
     }
 
+    /// Nothing more may start, also before whoever polls the function has seen why.
+    pub(super) fn is_halted(&self) -> bool {
+        lock(&self.control).stopped.is_some()
+    }
+
     /// Why the run was stopped, or else who is to be told when it is.
     pub(super) fn is_stopped(&self, waker: &Waker) -> Option<Stopped> {
         let mut control = lock(&self.control);

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::call::Call;
 use super::conduct::{Conduct, Ended, dead_letter};
-use super::error::DeadLetter;
+use super::error::{DeadLetter, Stopped};
 use super::run::Run;
 use super::telemetry::Watch;
 use crate::flow::Step;
@@ -83,8 +83,12 @@ where
 {
     async fn done(self, watch: Watch) -> Result<T, DeadLetter> {
         const TASK: TaskId = TaskId { step: 0, item: None };
-        let Self { step, mut reactions, shared, work: One { run, mut operation, .. } } = self;
+        let Self { step, mut reactions, shared, mistake, work } = self;
+        let One { run, mut operation, .. } = work;
         let (run, name) = (&*run.inner, step.name.clone());
+        if let Some(why) = mistake {
+            return run.stop_here(Stopped::Setting { step: name, why }).await;
+        }
         let called = run.take(&name);
         if let Some(called) = &called {
             if called.is_map {

@@ -1,42 +1,42 @@
 //! Where a program's runs are kept, and how one is run.
 
 use std::any::type_name;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::future::{Future, IntoFuture, poll_fn};
+use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::path::PathBuf;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::{Duration, SystemTime};
 
 use redial::testing::ManualClock;
-use redial::{Clock, Random, ThreadRandom};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::conduct::dead_letter;
-use super::error::{DeadLetter, RunError, Stopped};
+use super::error::{DeadLetter, Stopped};
 use super::log::{Appender, Log, Memory, lock};
 use super::reply;
-use super::run::{Inner, Run, kept};
-use super::telemetry::RunSpan;
+use super::run::Inner;
 use super::timing::Timing;
 use crate::definition::Definition;
 use crate::history::{History, HistoryError};
 use crate::journal::{End, Sync};
 use crate::program::{self, Replay};
-use crate::record::{Event, Outcome, Record};
+use crate::record::{Event, Record};
 use crate::store::{self, Holder, RunName, StoreError};
+
+mod options;
+mod run_call;
+
+pub use options::Options;
+use run_call::Input;
+pub use run_call::RunCall;
 
 /// The input of a run among those of its definition.
 const INPUT: &str = "input";
-
-/// How long a run that waits for another process sleeps before it looks again.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 type Hook = Box<dyn Fn(&Record) + Send + std::marker::Sync>;
 
@@ -108,99 +108,6 @@ impl Shared {
             let waker = lock(&self.shutdown).waker.take();
             waker.into_iter().for_each(Waker::wake);
         }
-    }
-}
-
-/// How a [`Store`] is to work.
-pub struct Options {
-    sync: Sync,
-    timing: Option<Timing>,
-    keep_over: Option<Duration>,
-    hook: Option<Hook>,
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { sync, timing, keep_over, .. } = self;
-        let mut shown = f.debug_struct("Options");
-        shown
-            .field("sync", sync)
-            .field("timing", timing)
-            .field("keep_over", keep_over)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Options {
-    /// What a power cut cannot take back, tokio's clock, and runs that stay.
-    pub fn new() -> Self {
-        Self { sync: Sync::Always, timing: None, keep_over: None, hook: None }
-    }
-
-    /// When what was written down survives a power cut; a KILL takes nothing either way.
-    #[must_use]
-    pub fn sync(mut self, sync: Sync) -> Self {
-        self.sync = sync;
-        self
-    }
-
-    /// The clock that waits are slept on, where that is not tokio's.
-    #[must_use]
-    pub fn clock<C>(mut self, clock: C) -> Self
-    where
-        C: Clock + Clone + Send + std::marker::Sync + 'static,
-        C::Sleep: Send + 'static,
-    {
-        self.timing = Some(Timing::of(clock));
-        self
-    }
-
-    /// Runs that have succeeded, without a dead letter, are removed this long after their end: when the store is opened, and by
-    /// [`Store::sweep`].
-    #[must_use]
-    pub fn keep_over(mut self, time: Duration) -> Self {
-        self.keep_over = Some(time);
-        self
-    }
-
-    /// Told of every record that is written, of all runs: for logs and numbers.
-    #[must_use]
-    pub fn on_record(
-        mut self,
-        hook: impl Fn(&Record) + Send + std::marker::Sync + 'static,
-    ) -> Self {
-        self.hook = Some(Box::new(hook));
-        self
-    }
-
-    /// Opens the store in a directory, which is made with the first run.
-    ///
-    /// # Errors
-    /// Where there can be no thread that writes, or there is no clock: without the feature `tokio`, one has to be
-    /// [given](Self::clock).
-    pub fn open(self, path: impl Into<PathBuf>) -> Result<Store, Stopped> {
-        let path = path.into();
-        let refused = |action, error| StoreError::Io { action, path: path.clone(), error };
-        #[cfg(feature = "tokio")]
-        let timing = Some(self.timing.unwrap_or_else(|| Timing::of(redial::TokioClock)));
-        #[cfg(not(feature = "tokio"))]
-        let timing = self.timing;
-        let no_clock =
-            || std::io::Error::other("there is no clock; give it one by `Options::clock`");
-        let timing = timing.ok_or_else(|| refused("open", no_clock()))?;
-        let appender = Appender::start().map_err(|error| refused("start a thread for", error))?;
-        let place = Place::Directory(store::Store::at(&path), appender);
-        let store = Store::new(place, self.sync, timing, self.keep_over, self.hook);
-        if self.keep_over.is_some() {
-            store.sweep()?;
-        }
-        Ok(store)
     }
 }
 
@@ -670,245 +577,4 @@ pub struct Unfinished {
     pub name: String,
     /// The path of its function, such as `shop::checkout`.
     pub function: String,
-}
-
-#[derive(Debug)]
-enum Input<I> {
-    Given(I),
-    Pinned(PhantomData<fn() -> I>),
-}
-
-/// A run that is about to be run: `.await` does it.
-#[must_use = "a run does nothing until it is awaited"]
-pub struct RunCall<'s, F, I> {
-    store: &'s Store,
-    name: String,
-    /// What the run is one of: the path of the function, or the name of the flow.
-    title: String,
-    function: F,
-    input: Input<I>,
-    waits: bool,
-}
-
-impl<F, I> fmt::Debug for RunCall<'_, F, I> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunCall").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-impl<F, I> RunCall<'_, F, I> {
-    pub(super) fn titled(mut self, title: &str) -> Self {
-        title.clone_into(&mut self.title);
-        self
-    }
-
-    /// Waits while another task or process has the run, instead of being refused. What that one comes to is then the result.
-    pub fn wait_for_holder(mut self) -> Self {
-        self.waits = true;
-        self
-    }
-}
-
-impl<'s, F, I, O, T, E> IntoFuture for RunCall<'s, F, I>
-where
-    F: FnOnce(Run, I) -> O + Send + 's,
-    I: Serialize + DeserializeOwned + Send + 's,
-    O: Future<Output = Result<T, E>> + Send + 's,
-    T: Serialize + DeserializeOwned + Send + 's,
-    E: fmt::Display + Send + 's,
-{
-    type Output = Result<T, RunError<E>>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 's>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.done())
-    }
-}
-
-impl<'s, F, I, O, T, E> RunCall<'s, F, I>
-where
-    F: FnOnce(Run, I) -> O + Send + 's,
-    I: Serialize + DeserializeOwned + Send + 's,
-    O: Future<Output = Result<T, E>> + Send + 's,
-    T: Serialize + DeserializeOwned + Send + 's,
-    E: fmt::Display + Send + 's,
-{
-    async fn done(self) -> Result<T, RunError<E>> {
-        let shared = &self.store.shared;
-        let name = parse(&self.name)?;
-        let value = |error: serde_json::Error| Stopped::Value {
-            of: "the input".to_owned(),
-            why: error.to_string(),
-        };
-        let given = match &self.input {
-            Input::Given(input) => Some(serde_json::to_value(input).map_err(value)?),
-            Input::Pinned(_) => None,
-        };
-        let (found, pinned) = loop {
-            if shared.is_shutting_down() {
-                return Err(Stopped::ShutDown.into());
-            }
-            match self.store.find(&name, self.title.clone(), given.clone()).await {
-                Err(error) if self.waits && error.is_held() => {
-                    shared.timing.sleep(LOOK_AGAIN).await
-                }
-                found => break found?,
-            }
-        };
-        let opened = match found {
-            Found::Over(json) => return Ok(result_of(&name, &json)?),
-            Found::Open(opened) => opened,
-        };
-        let input = match self.input {
-            Input::Given(input) => input,
-            Input::Pinned(_) => I::deserialize(&pinned).map_err(|error| Stopped::ChangedCode {
-                run: name.to_string(),
-                step: INPUT.into(),
-                why: format!("the input that the run was begun with is of another type: {error}"),
-            })?,
-        };
-        let run = Opening { shared, name: &name, opened: *opened }.begin()?;
-        let span = RunSpan::open(name.as_str(), &self.title);
-        let guard = Guard { run: run.clone() };
-        let function = async {
-            let function = (self.function)(run.clone(), input);
-            polled(shared, &run.inner, function).await
-        };
-        let ended = guard.finish(span.around(function).await).await;
-        span.ended(match &ended {
-            Ok(_) => "success",
-            Err(RunError::Failed(_)) => "failed",
-            Err(RunError::Stopped(_)) => "stopped",
-        });
-        ended
-    }
-}
-
-fn result_of<T: DeserializeOwned>(name: &RunName, json: &Json) -> Result<T, Stopped> {
-    T::deserialize(json).map_err(|error| Stopped::ChangedCode {
-        run: name.to_string(),
-        step: "the result".into(),
-        why: format!("what the run came to is of another type: {error}"),
-    })
-}
-
-/// Polls the function until it has come to its end, or the run is stopped.
-async fn polled<O: Future>(
-    shared: &Shared,
-    run: &Inner,
-    function: O,
-) -> Result<O::Output, Stopped> {
-    let mut function = Box::pin(function);
-    poll_fn(|context| {
-        if let Some(stopped) = run.is_stopped(context.waker()) {
-            return Poll::Ready(Err(stopped));
-        }
-        let polled = function.as_mut().poll(context);
-        if let Some(stopped) = run.is_stopped(context.waker()) {
-            return Poll::Ready(Err(stopped));
-        }
-        if let Poll::Ready(output) = polled {
-            return Poll::Ready(Ok(output));
-        }
-        let is_idle = || run.running().load(Ordering::Acquire) == 0;
-        if shared.is_shutting_down() && (is_idle() || lock(&shared.shutdown).is_drained) {
-            return Poll::Ready(Err(Stopped::ShutDown));
-        }
-        Poll::Pending
-    })
-    .await
-}
-
-/// A run whose first record is to be written.
-struct Opening<'a> {
-    shared: &'a Arc<Shared>,
-    name: &'a RunName,
-    opened: Opened,
-}
-
-impl Opening<'_> {
-    fn begin(self) -> Result<Run, Stopped> {
-        let Self { shared, name, opened: Opened { log, replay, flow_crc } } = self;
-        if replay.is_cancelled {
-            log.close_now();
-            return Err(Stopped::Cancelled { run: name.to_string() });
-        }
-        let seed = replay.seed().unwrap_or_else(|| ThreadRandom.word());
-        let now = replay.now(|start| shared.timing.since(start));
-        let event = if replay.start.is_none() { Event::RunStart } else { Event::RunResume };
-        let mut start = shared.timing.start(seed);
-        start.flow_crc = flow_crc;
-        let record =
-            Record { start: Some(Box::new(start)), ..Record::new(name.as_str(), now, event) };
-        let called: HashMap<_, _> = replay.called;
-        let run = Run::new(name.as_str(), seed, Arc::clone(shared), log, called, now);
-        // The first step waits for it.
-        run.inner.submit(vec![record]);
-        shared.open.fetch_add(1, Ordering::AcqRel);
-        let mut shutdown = lock(&shared.shutdown);
-        shutdown.runs.retain(|run| run.strong_count() > 0);
-        shutdown.runs.push(Arc::downgrade(&run.inner));
-        drop(shutdown);
-        Ok(run)
-    }
-}
-
-/// Closes the run, however it ends.
-struct Guard {
-    run: Run,
-}
-
-impl Guard {
-    async fn finish<T, E>(self, ended: Result<Result<T, E>, Stopped>) -> Result<T, RunError<E>>
-    where
-        T: Serialize + DeserializeOwned,
-        E: fmt::Display,
-    {
-        let inner = &self.run.inner;
-        let mut record = Record::new(&inner.name, inner.now(), Event::RunEnd);
-        let given = match ended? {
-            Ok(value) => {
-                if let Some(step) = inner.first_missing() {
-                    let why = "the journal has it, and the function came to its end without it"
-                        .to_owned();
-                    return Err(
-                        Stopped::ChangedCode { run: inner.name.to_string(), step, why }.into()
-                    );
-                }
-                let (json, value) = kept(&value, || "the result".into())?;
-                (record.outcome, record.output) = (Some(Outcome::Succeeded), Some(json));
-                Ok(value)
-            }
-            Err(error) => {
-                record.outcome = Some(Outcome::Failed);
-                record.message = Some(format!("{error:#}").into());
-                Err(RunError::Failed(error))
-            }
-        };
-        let mut append = pin!(inner.append(vec![record]));
-        let written = poll_fn(|context| match append.as_mut().poll(context) {
-            Poll::Ready(()) => Poll::Ready(Ok(())),
-            Poll::Pending => match inner.is_stopped(context.waker()) {
-                Some(stopped) => Poll::Ready(Err(stopped)),
-                None => Poll::Pending,
-            },
-        });
-        written.await?;
-        inner.close(true);
-        given
-    }
-}
-
-impl Drop for Guard {
-    /// Of a run that was dropped, or stopped, it is written down that it was; not in a panic, which leaves it as a KILL does.
-    fn drop(&mut self) {
-        let inner = &self.run.inner;
-        if !std::thread::panicking() && inner.is_open() {
-            let mut record = Record::new(&inner.name, inner.now(), Event::RunEnd);
-            record.outcome = Some(Outcome::Interrupted);
-            inner.submit(vec![record]);
-        }
-        inner.close(false);
-        inner.store.closed();
-    }
 }

@@ -585,12 +585,17 @@ fn names_that_no_step_can_have_stop_the_run() {
     let clock = ManualClock::new();
     for name in ["", "a#2", "a/b", "a.1", "a\nb"] {
         let store = Store::in_memory(&clock);
-        let named = |run: Run, (): ()| async move {
-            drop(run.step(name, &ONCE, || async { Ok::<_, String>(()) }).await);
-            Ok::<_, DeadLetter>(())
+        let calls = Calls::default();
+        let named = |run: Run, (): ()| {
+            let calls = &calls;
+            async move {
+                drop(run.step(name, &ONCE, || async { Ok::<_, String>(calls.count("s")) }).await);
+                Ok::<_, DeadLetter>(())
+            }
         };
         let ended = clock.block_on(store.run("r", named, ())).unwrap_err();
         assert!(matches!(ended, RunError::Stopped(Stopped::StepName { .. })), "{name:?}: {ended}");
+        assert_eq!(calls.of("s"), 0, "{name:?}: nothing more starts");
     }
     let store = Store::in_memory(&clock);
     let ended =

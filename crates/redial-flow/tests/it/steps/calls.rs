@@ -7,7 +7,7 @@ use std::time::Duration;
 use redial::testing::{ManualClock, Script};
 use redial_core::{Breaker, Budget, Policy, policy};
 use redial_flow::steps::{
-    BreakerSettings, DeadLetter, FailuresMax, Flow, Run, RunError, Stopped, Store,
+    BreakerSettings, BudgetSettings, DeadLetter, FailuresMax, Flow, Run, RunError, Stopped, Store,
 };
 
 use super::{Calls, THREE};
@@ -105,6 +105,40 @@ fn a_breaker_of_a_map_lets_what_runs_go_on_and_starts_the_rest_later() {
         assert_eq!(clock.block_on(store.run(name, mapped, ())).unwrap(), [0, 1, 2, 3, 4, 5]);
         assert_eq!(calls.of("m"), 8);
     }
+}
+
+#[test]
+fn a_budget_or_a_breaker_that_cannot_be_stops_the_run_before_anything_is_done() {
+    let clock = ManualClock::new();
+    let store = Store::in_memory(&clock);
+    let calls = Calls::default();
+    let never = BreakerSettings { probes: 0, ..BreakerSettings::default() };
+    let nan = BudgetSettings { capacity: f64::NAN, ..BudgetSettings::default() };
+    let step = |run: Run, (): ()| {
+        let calls = &calls;
+        async move {
+            run.step("s", &THREE, || async { Ok::<_, &str>(calls.count("s")) }).breaker(never).await
+        }
+    };
+    let error = clock.block_on(store.run("step", step, ())).unwrap_err();
+    let expected = "step `s`: breaker probes: 0 is not allowed; use 1 or more";
+    assert_eq!(error.to_string(), expected);
+    let map = |run: Run, (): ()| {
+        let calls = &calls;
+        async move {
+            let map = run.map("m", &THREE, [1], |_| async { Ok::<_, &str>(calls.count("m")) });
+            map.budget(nan).await.into_iter().collect::<Result<Vec<_>, _>>()
+        }
+    };
+    let error = clock.block_on(store.run("map", map, ())).unwrap_err();
+    assert!(matches!(error, RunError::Stopped(Stopped::Setting { .. })), "{error}");
+    let flow = Flow::new("f").step_where(
+        "s",
+        move |step| step.breaker(never),
+        |input: u32, _| async move { Ok::<_, String>(input) },
+    );
+    assert_eq!(flow.check().unwrap_err(), [expected]);
+    assert_eq!((calls.of("s"), calls.of("m")), (0, 0));
 }
 
 #[test]
