@@ -13,7 +13,7 @@ use super::{Context, Done, Planned, Settings, Value, Work, as_it_is, work_of_ste
 use crate::steps::error::DeadLetter;
 use crate::steps::step::Attempt;
 
-/// Steps that run at the same time: see [`Flow::parallel`].
+/// Steps that run at the same time: see [`Flow::parallel`](super::Flow::parallel).
 #[must_use = "steps are added by giving this back"]
 pub struct Parallel<I, T> {
     pub(super) steps: Vec<Planned>,
@@ -64,7 +64,7 @@ impl<I: Value, T: Value> Parallel<I, T> {
         self.step_where(name, as_it_is, handler)
     }
 
-    /// The same of which more is said than a policy: see [`Flow::step_where`].
+    /// The same of which more is said than a policy: see [`step_where`](super::Flow::step_where).
     pub fn step_where<U, E, F, D>(
         self,
         name: &str,
