@@ -15,6 +15,8 @@ use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+pub use crate::value_type::Type;
+
 pub use crate::flow::{BreakerSettings, BudgetSettings, FailuresMax, NeedKind, OnFailure, Rate};
 
 /// The version of `flow.json`. Fields are only ever added.
@@ -98,6 +100,9 @@ pub struct Step {
     /// What its standard output is read as.
     #[serde(default, skip_serializing_if = "is_default")]
     pub output: OutputKind,
+    /// What its output has to be. An attempt whose output is something else has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_type: Option<Type>,
     /// Whether it is run at all; of an arm, whether its branch takes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<Condition>,
@@ -128,6 +133,9 @@ pub struct Step {
     /// How many of its attempts start in a time at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// A step whose `slots` and `rate` are also this one's: both take from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<String>,
     /// What its retries are paid from; of a map, those of all its inner steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetSettings>,
@@ -151,6 +159,7 @@ impl Step {
             timeout: None,
             rules: Rules::default(),
             output: OutputKind::Text,
+            output_type: None,
             when: None,
             fallback: None,
             on_failure: OnFailure::Stop,
@@ -161,6 +170,7 @@ impl Step {
             priority: 0,
             slots: None,
             rate: None,
+            shares: None,
             budget: None,
             breaker: None,
             secrets: Vec::new(),
@@ -195,6 +205,8 @@ pub enum Action {
     /// One of these steps, its arms: the first whose `when` holds, or that has none. They follow it, each with a
     /// need of [kind](NeedKind) `taken`; what needs the branch needs all of them.
     Branch(Vec<String>),
+    /// A value that redial computes itself, without an attempt: an expression in CEL.
+    Value(String),
 }
 
 /// How references are written.

@@ -38,6 +38,8 @@ pub struct Step {
     pub slots: Option<NonZeroU32>,
     /// How many of its attempts start in a time at most.
     pub rate: Option<Rate>,
+    /// A step whose slots and rate are also this one's; a step of a map has those of the map.
+    pub shares: Option<StepId>,
     /// What its retries are paid from; of a map, those of all its inner steps.
     pub budget: Option<BudgetSettings>,
     /// What starts none of its attempts for a while after failures in a row; of a map, none of its inner steps.
@@ -164,6 +166,7 @@ impl Step {
             limits: Limits::new(),
             slots: None,
             rate: None,
+            shares: None,
             budget: None,
             breaker: None,
             is_substitute: false,

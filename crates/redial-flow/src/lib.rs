@@ -50,6 +50,7 @@ mod system;
 mod task_key;
 mod template;
 mod value;
+mod value_type;
 
 pub use argument_space::{ArgumentSpace, STRING_MAX, ValueError};
 pub use expression::{

@@ -23,6 +23,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use redial_core::Time;
+use serde_json::Value as Json;
 
 pub use self::attempts::MAY_HAVE_SUCCEEDED;
 pub use self::impossible::Impossible;
@@ -30,7 +31,7 @@ use self::impossible::impossible;
 pub use self::maps::{BAD_SOURCE, FAILURES_MAX};
 use self::rate::Pacer;
 use self::shared::Shared;
-pub use self::skipped::NEEDS_SKIPPED;
+pub use self::skipped::{BAD_VALUE, NEEDS_SKIPPED};
 pub use self::state::{Counts, End, ItemState};
 use self::state::{Map, State};
 use self::task::{Queued, Task};
@@ -177,6 +178,12 @@ impl Machine {
         Record { outcome: Some(outcome), arm: arm.map(name), ..record }
     }
 
+    /// The record of a step whose value is computed.
+    pub fn value_end(&self, now: Time, task: TaskId, value: Json) -> Record {
+        let record = self.record(now, Event::StepEnd, task);
+        Record { outcome: Some(Outcome::Succeeded), output: Some(value), ..record }
+    }
+
     /// What to do next. `has_slot` says whether another attempt could be started; `supply`, whether a map
     /// has another item: it is asked only where one could be started, now or when its rate allows it.
     pub fn next(
@@ -253,7 +260,7 @@ impl Machine {
             Event::Decision => self.decided(record, time)?,
             Event::StepEnd => {
                 let end = match record.outcome {
-                    Some(Outcome::Succeeded) if record.arm.is_some() => End::Succeeded,
+                    Some(Outcome::Succeeded) => End::Succeeded,
                     Some(Outcome::Skipped) => End::Skipped,
                     Some(Outcome::Recovered) => End::Recovered,
                     Some(Outcome::Failed) => End::Continued,

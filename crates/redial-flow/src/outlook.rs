@@ -296,7 +296,9 @@ fn cost(prepared: &Prepared, id: StepId, step: &Step) -> Option<Cost> {
     };
     let timeout = match ready.action {
         // redial itself does this, and at once.
-        ReadyAction::WriteFile { .. } | ReadyAction::Branch(_) => Some(Duration::ZERO),
+        ReadyAction::WriteFile { .. } | ReadyAction::Branch(_) | ReadyAction::Value(_) => {
+            Some(Duration::ZERO)
+        }
         _ => ready.timeout,
     };
     let most = |time: u128| within.map_or(time, |within| time.min(within));

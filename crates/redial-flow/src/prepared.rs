@@ -12,7 +12,7 @@ use redial_policy::{Entry, Format as TextFormat, Notation, RuleSet, Rules, Timin
 
 use crate::definition::{
     Action, Condition, Definition, Each, Fallback, ItemFormat, Need, Origin, OutputKind, Spelling,
-    Step,
+    Step, Type,
 };
 use crate::expression::{Dialect, Expression};
 use crate::flow::{self, Flow, NeedKind, OnFailure, Place, StepId};
@@ -48,6 +48,7 @@ pub(crate) struct Ready {
     pub(crate) dir: Option<Template>,
     pub(crate) stdin: Option<Template>,
     pub(crate) output: OutputKind,
+    pub(crate) output_type: Option<Type>,
     /// The step whose place this one takes when that has given up.
     pub(crate) instead_of: Option<StepId>,
     /// The step that takes its place.
@@ -71,6 +72,7 @@ pub(crate) enum ReadyAction {
     Each(Box<ReadyEach>),
     /// The arms, in the order in which their conditions are looked at.
     Branch(Vec<StepId>),
+    Value(Expression),
 }
 
 #[derive(Debug)]
@@ -179,7 +181,7 @@ impl Ready {
             ReadyAction::WriteFile { path, content } => {
                 path.references().chain(content.references()).collect()
             }
-            ReadyAction::Each(_) | ReadyAction::Branch(_) => Vec::new(),
+            ReadyAction::Each(_) | ReadyAction::Branch(_) | ReadyAction::Value(_) => Vec::new(),
         };
         let templates = self.env.iter().map(|(_, template)| template);
         let templates = templates.chain(&self.dir).chain(&self.stdin);
@@ -376,6 +378,7 @@ fn machine_step(
         limits,
         slots: step.slots,
         rate: step.rate,
+        shares: step.shares.as_deref().map(id_of).transpose()?,
         budget: step.budget,
         breaker: step.breaker,
         is_substitute: false,
@@ -413,6 +416,10 @@ fn ready_step(step: &Step, steps: &[Step], names: &[&str], entry: &Entry) -> Res
             };
             ReadyAction::Branch(arms.iter().map(arm).collect::<Result<_, String>>()?)
         }
+        Action::Value(text) => {
+            let value = Expression::parse(text).map_err(|bad| format!("value: {bad}"))?;
+            ReadyAction::Value(value)
+        }
     };
     let stdin = step.stdin.as_deref().map(|text| template("stdin", text)).transpose()?;
     check_stdin(&step.action, &action, stdin.as_ref(), names)?;
@@ -432,6 +439,7 @@ fn ready_step(step: &Step, steps: &[Step], names: &[&str], entry: &Entry) -> Res
         dir: step.dir.as_deref().map(|text| template("dir", text)).transpose()?,
         stdin,
         output: step.output,
+        output_type: step.output_type.clone(),
         instead_of: original.filter(|of| is_substitute(*of)),
         substitute: id_of(&substitute_name(&step.name)),
         is_arm: step.branch().is_some(),

@@ -3,7 +3,7 @@
 //! These are no diagnostics. They are about what happens while a flow runs, and not about its text.
 
 /// The pages, by the names of their reasons.
-const PAGES: [(&str, &str); 22] = [
+const PAGES: [(&str, &str); 23] = [
     ("attempts-spent", include_str!("reason/attempts-spent.md")),
     ("rejected", include_str!("reason/rejected.md")),
     ("deadline", include_str!("reason/deadline.md")),
@@ -18,6 +18,7 @@ const PAGES: [(&str, &str); 22] = [
     ("value-has-nul", include_str!("reason/value-has-nul.md")),
     ("value-too-large", include_str!("reason/value-too-large.md")),
     ("bad-condition", include_str!("reason/bad-condition.md")),
+    ("bad-value", include_str!("reason/bad-value.md")),
     ("bad-source", include_str!("reason/bad-source.md")),
     ("bad-item", include_str!("reason/bad-item.md")),
     ("bad-key", include_str!("reason/bad-key.md")),

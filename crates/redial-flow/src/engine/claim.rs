@@ -37,6 +37,12 @@ impl Engine {
                 Err(message) => self.dead(task, "bad-condition", message),
             };
         }
+        if let ReadyAction::Value(expression) = &self.prepared.step(task.step).action {
+            return match self.computed(expression, task) {
+                Ok(value) => self.record(self.machine.value_end(now, task, value)),
+                Err(message) => self.settled(self.machine.value_failed(now, task, &message)),
+            };
+        }
         let launch = match self.launch(task) {
             Ok(launch) => launch,
             Err(error) => return self.dead(task, error.kind(), error.to_string()),

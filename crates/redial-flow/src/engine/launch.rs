@@ -111,8 +111,8 @@ impl Engine {
                 let path = PathBuf::from(os(path.argument(&values)?));
                 return Ok(Launch::WriteFile { path, content: content.render(&values)? });
             }
-            // A map itself has no attempts, and neither has a branch.
-            ReadyAction::Each(_) | ReadyAction::Branch(_) => Vec::new(),
+            // A map itself has no attempts, and neither has a branch or a value.
+            ReadyAction::Each(_) | ReadyAction::Branch(_) | ReadyAction::Value(_) => Vec::new(),
         };
         for (name, template) in &ready.env {
             variables.push((name.clone(), os(template.variable(name, &values)?)));

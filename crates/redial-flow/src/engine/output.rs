@@ -59,6 +59,13 @@ impl Engine {
             message: format!("its output cannot be read: {error}"),
         })?;
         let value = values::of_output(kind, bytes)?;
+        if let (Value::Json(json), Some(wanted)) =
+            (&value, &self.prepared.step(task.step).output_type)
+        {
+            let is_wrong =
+                |why| Refusal { name: "bad-output", message: format!("its output {why}") };
+            wanted.check(json).map_err(is_wrong)?;
+        }
         let is_small = length <= INLINE_MAX;
         match (&value, self.journal.is_some() && !is_small) {
             (_, true) => record.output_at = self.keep_in_segment(at, stdout)?,

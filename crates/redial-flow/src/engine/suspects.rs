@@ -41,7 +41,7 @@ impl Engine {
             ReadyAction::Run(arguments) => suspicions(arguments, &values),
             ReadyAction::Shell(line) => line.suspicions(&values),
             ReadyAction::WriteFile { path, .. } => suspicions(std::slice::from_ref(path), &values),
-            ReadyAction::Each(_) | ReadyAction::Branch(_) => Vec::new(),
+            ReadyAction::Each(_) | ReadyAction::Branch(_) | ReadyAction::Value(_) => Vec::new(),
         };
         found.extend(
             ready.dir.iter().flat_map(|dir| suspicions(std::slice::from_ref(dir), &values)),

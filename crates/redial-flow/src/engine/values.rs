@@ -84,6 +84,18 @@ impl Engine {
         Ok(None)
     }
 
+    /// The value of a step that is computed.
+    pub(super) fn computed(&self, value: &Expression, task: TaskId) -> Result<Json, String> {
+        let json = value.eval(&self.values(Some(task)));
+        let json = json.map_err(|error| format!("`{}`: {error}", value.text()))?;
+        match number::text(&json).len() as u64 {
+            length if length > VALUE_MAX => {
+                Err(format!("it comes to {length} bytes, and {VALUE_MAX} are the most"))
+            }
+            _ => Ok(json),
+        }
+    }
+
     fn holds(&self, when: &Expression, task: TaskId) -> Result<bool, String> {
         let holds = when.holds(&self.values(Some(task)));
         holds.map_err(|error| format!("`{}`: {error}", when.text()))
@@ -402,7 +414,8 @@ pub(super) fn remember(
 ) {
     let is_over = matches!(
         (record.event, record.outcome),
-        (Event::AttemptEnd, Some(Outcome::Succeeded)) | (Event::StepEnd, Some(Outcome::Recovered))
+        (Event::AttemptEnd | Event::StepEnd, Some(Outcome::Succeeded))
+            | (Event::StepEnd, Some(Outcome::Recovered))
     );
     if !is_over {
         return;

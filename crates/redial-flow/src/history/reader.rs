@@ -189,6 +189,7 @@ impl Reader {
                     Some(Outcome::Succeeded) if record.arm.is_some() => {
                         return self.take(id, record);
                     }
+                    Some(Outcome::Succeeded) => TaskState::Succeeded,
                     _ => return Err("it has no such outcome"),
                 };
                 self.end_without_success(id, record, state);
@@ -431,7 +432,7 @@ impl Reader {
         (task.reason, task.message) = (record.reason.clone(), record.message.clone());
         (task.due_ns, task.ready_ns) = (None, None);
         // What names the output of a skipped step has not failed.
-        let is_failure = state != TaskState::Skipped
+        let is_failure = !matches!(state, TaskState::Skipped | TaskState::Succeeded)
             && record.reason.as_deref() != Some(crate::machine::NEEDS_SKIPPED);
         if task.attempts.is_empty() && is_failure {
             let what = record.reason.as_deref().unwrap_or("failed").to_owned();

@@ -48,7 +48,7 @@ impl Machine {
             task.permits = permits;
         }
         self.running += 1;
-        for step in self.with_map(id.step) {
+        for step in self.sharing(id.step) {
             let state = &mut self.steps[step as usize];
             state.running += 1;
             if let Some(pacer) = &mut state.pacer {
@@ -91,7 +91,7 @@ impl Machine {
             }
         }
         self.running -= 1;
-        for step in self.with_map(id.step) {
+        for step in self.sharing(id.step) {
             self.steps[step as usize].running -= 1;
         }
         self.time = time;

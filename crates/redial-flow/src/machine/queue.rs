@@ -33,7 +33,7 @@ impl Machine {
     /// admits an attempt; none where only the end of an attempt makes a difference.
     pub(super) fn start_at(&self, step: StepId, from: Time) -> Option<Time> {
         let mut at = from;
-        for step in self.with_map(step) {
+        for step in self.sharing(step) {
             let state = &self.steps[step as usize];
             if self.flow.steps[step as usize]
                 .slots
@@ -59,13 +59,14 @@ impl Machine {
         [Some(of(step)), map]
     }
 
-    /// A step, and the map that it is in.
-    pub(super) fn with_map(&self, step: StepId) -> impl Iterator<Item = StepId> + use<> {
-        let map = match self.flow.steps[step as usize].place {
-            Place::Inside(map) => Some(map),
-            _ => None,
+    /// A step, and the one whose slots and rate it takes from, too: the map that it is in, or one that it shares them with.
+    pub(super) fn sharing(&self, step: StepId) -> impl Iterator<Item = StepId> + use<> {
+        let Step { place, shares, .. } = &self.flow.steps[step as usize];
+        let other = match place {
+            Place::Inside(map) => Some(*map),
+            _ => *shares,
         };
-        std::iter::once(step).chain(map)
+        std::iter::once(step).chain(other)
     }
 
     pub(super) fn enqueue(&mut self, id: TaskId, due: Time) {

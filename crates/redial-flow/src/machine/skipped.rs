@@ -10,6 +10,9 @@ use crate::record::{Outcome, Record};
 /// Why a step is skipped that names the output of one that was.
 pub const NEEDS_SKIPPED: &str = "needs-skipped";
 
+/// Why a step fails whose value cannot be computed.
+pub const BAD_VALUE: &str = "bad-value";
+
 /// Why a step never starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotRun {
@@ -35,6 +38,12 @@ impl Machine {
     /// takes its place.
     pub fn skipped_with(&self, now: Time, task: TaskId) -> Record {
         self.gave_up(task, now, Outcome::Skipped, NEEDS_SKIPPED)
+    }
+
+    /// The record of a step whose value cannot be computed.
+    pub fn value_failed(&self, now: Time, task: TaskId, message: &str) -> Record {
+        let record = self.gave_up(task, now, Outcome::Failed, BAD_VALUE);
+        Record { message: Some(message.into()), ..record }
     }
 
     /// A step is over before it begins. That is to be written down, so that it is counted.

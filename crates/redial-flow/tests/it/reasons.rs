@@ -44,7 +44,8 @@ fn whatever_may_stand_in_a_dead_letter_has_a_page() {
     for stop in redial_core::Stop::ALL {
         assert!(reason::page(stop.name()).is_some(), "{}", stop.name());
     }
-    for name in [redial_flow::machine::FAILURES_MAX, redial_flow::machine::NEEDS_SKIPPED] {
+    use redial_flow::machine::{BAD_VALUE, FAILURES_MAX, NEEDS_SKIPPED};
+    for name in [BAD_VALUE, FAILURES_MAX, NEEDS_SKIPPED] {
         assert!(reason::page(name).is_some(), "{name}");
     }
 }

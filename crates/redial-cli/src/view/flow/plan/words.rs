@@ -52,12 +52,13 @@ pub(super) fn does(step: &Step) -> (&'static str, String) {
         Action::WriteFile { path, .. } => ("write_file", path.clone()),
         Action::Each(each) => ("each", items(each)),
         Action::Branch(arms) => ("branch", arms.join(", ")),
+        Action::Value(expression) => ("value", expression.clone()),
     }
 }
 
-/// Whether it has attempts itself: a map and a branch have none.
+/// Whether it has attempts itself: a map, a branch and a value have none.
 pub(super) fn is_attempted(step: &Step) -> bool {
-    !matches!(step.action, Action::Each(_) | Action::Branch(_))
+    !matches!(step.action, Action::Each(_) | Action::Branch(_) | Action::Value(_))
 }
 
 fn items(each: &Each) -> String {
