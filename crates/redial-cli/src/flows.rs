@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 
 use crate::exit_code;
 use crate::output::{Failure, print_note};
+use crate::scripts;
 use crate::source::Source;
 use crate::view::diagnostic::Drawing;
 use crate::visible::visible;
@@ -25,9 +26,31 @@ pub(crate) struct Loaded {
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
-/// Reads a flow and everything that it names. What is wrong with it is printed, all at once.
-pub(crate) fn load(file: &str, inputs: &[String], items: Option<&Path>) -> Result<Loaded, Failure> {
+/// What the command line says about a flow or a script.
+#[derive(Default)]
+pub(crate) struct Asked<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) inputs: &'a [String],
+    pub(crate) items: Option<&'a Path>,
+    /// The file of modules of a script.
+    pub(crate) modules: Option<&'a str>,
+    /// Whether the examples of a script stand for inputs.
+    pub(crate) examples: bool,
+    /// Whether it is to be run, so that every input needs a value.
+    pub(crate) is_run: bool,
+}
+
+/// Reads a flow or a script, and everything that it names. What is wrong with it is printed, all at once.
+pub(crate) fn load(asked: &Asked<'_>) -> Result<Loaded, Failure> {
+    let Asked { file, inputs, items, .. } = *asked;
     let mut source = Source::open(file, None)?;
+    if scripts::is_script(file) {
+        return scripts::load(&source, asked);
+    }
+    if asked.modules.is_some() || asked.examples {
+        let message = "--modules and --example belong to a script, whose name ends with .cst";
+        return Err(Failure::from(message));
+    }
     if source.format == Format::Text {
         source.format = Format::Yaml;
     }
@@ -62,6 +85,7 @@ impl Outside {
             items: self.items,
             runners: runners()?,
             rule_file: Some(&rule_file),
+            ..Options::default()
         };
         let mut reading = options.read(&source.text, source.format);
         let fixes = options.fixable(&source.text, source.format, &reading);
@@ -98,7 +122,7 @@ fn folder_of(file: &str) -> &Path {
     Path::new(file).parent().unwrap_or(Path::new(""))
 }
 
-fn name_of(file: &str) -> Option<String> {
+pub(crate) fn name_of(file: &str) -> Option<String> {
     let stem = Path::new(file).file_stem()?.to_string_lossy();
     (file != "-").then(|| stem.into_owned())
 }
@@ -107,6 +131,24 @@ fn rule_file(folder: &Path, name: &str) -> Result<(String, Format), String> {
     let path = folder.join(name);
     let source = Source::open(&path.to_string_lossy(), None)?;
     Ok((source.text, source.format))
+}
+
+/// `NAME=VALUE`, where a script says what each value is.
+pub(crate) fn json_inputs(inputs: &[String]) -> Result<BTreeMap<String, Json>, Failure> {
+    let split = |input: &String| {
+        let (name, text) = named(input)?;
+        Ok((name.to_owned(), Json::from(text)))
+    };
+    inputs.iter().map(split).collect()
+}
+
+fn named(input: &str) -> Result<(&str, &str), Failure> {
+    input.split_once('=').ok_or_else(|| {
+        Failure::Message(format!(
+            "--input: `{}` has no `=`; write --input NAME=VALUE",
+            visible(input)
+        ))
+    })
 }
 
 /// `NAME=VALUE`. Where the value in the flow is text, so is this one; any other is read as JSON.
@@ -120,12 +162,7 @@ fn inputs_of(source: &Source, inputs: &[String]) -> Result<BTreeMap<String, Json
     let known = known.map(|field| field.value.fields()).unwrap_or_default();
     let mut values = BTreeMap::new();
     for input in inputs {
-        let Some((name, text)) = input.split_once('=') else {
-            return Err(Failure::Message(format!(
-                "--input: `{}` has no `=`; write --input NAME=VALUE",
-                visible(input)
-            )));
-        };
+        let (name, text) = named(input)?;
         let in_file = known.iter().find(|field| field.key == name).map(|field| &field.value.value);
         let what = match in_file {
             None | Some(Tree::Text(_) | Tree::Null) => None,

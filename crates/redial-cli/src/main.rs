@@ -27,6 +27,7 @@ mod view;
 
 // After the others: none of it is needed by `run`.
 mod flows;
+mod scripts;
 
 #[cfg(test)]
 #[path = "../tests/it/xml.rs"]

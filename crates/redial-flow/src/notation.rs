@@ -35,6 +35,7 @@ mod fix;
 mod flow_file;
 mod reader;
 mod rules;
+mod script;
 mod shared;
 mod texts;
 mod work_items;
@@ -48,6 +49,8 @@ use serde_json::Value as Json;
 
 use crate::definition::{Definition, Source};
 use reader::Reader;
+
+pub use script::Modules;
 
 /// The JSON Schema of our own flow file, for editors that complete and check it.
 pub const SCHEMA: &str = include_str!("flow.schema.json");
@@ -67,6 +70,8 @@ pub enum Notation {
     Flow,
     /// `setup`, `map` with an `agent_template`, and `reduce`; or a list of steps.
     WorkItems,
+    /// A script: calls of modules, with `in` and `out`.
+    Script,
 }
 
 /// Reads a file of rules: its text and its format, or why it cannot be read.
@@ -86,6 +91,10 @@ pub struct Options<'o> {
     /// How a file of rules is read. Without it, the definition has their paths without texts, and
     /// [`Reading::rule_files`] names them.
     pub rule_file: Option<RuleFile<'o>>,
+    /// What the calls of a script run. Without them the script is checked as far as it goes, and has no definition.
+    pub modules: Option<&'o Modules>,
+    /// Whether the examples of a script stand for inputs that have no value.
+    pub examples: bool,
 }
 
 impl fmt::Debug for Options<'_> {
@@ -107,6 +116,8 @@ pub struct Reading {
     pub programs: Vec<Named>,
     /// The files of rules that steps name.
     pub rule_files: Vec<Named>,
+    /// The inputs of a script that have no value, and need one to run.
+    pub inputs_missing: Vec<Named>,
 }
 
 /// A name in the text.
@@ -134,7 +145,8 @@ impl Reading {
 
     fn refused(notation: Notation, diagnostic: Diagnostic) -> Self {
         let (programs, rule_files) = (Vec::new(), Vec::new());
-        Self { notation, definition: None, diagnostics: vec![diagnostic], programs, rule_files }
+        let (diagnostics, inputs_missing) = (vec![diagnostic], Vec::new());
+        Self { notation, definition: None, diagnostics, programs, rule_files, inputs_missing }
     }
 }
 
@@ -228,8 +240,43 @@ impl Options<'_> {
         let reader = Reader::new(source, self, notation);
         let mut reading = match notation {
             Notation::Flow => flow_file::read(reader, root),
-            Notation::WorkItems => work_items::read(reader, root),
+            _ => work_items::read(reader, root),
         };
+        reading.complete();
+        reading
+    }
+
+    /// Reads a script. Its findings, and what it comes to, are as those of [`read`](Self::read).
+    ///
+    /// ```
+    /// use redial_flow::notation::{Modules, Options};
+    ///
+    /// let (modules, found) = Modules::read(
+    ///     r#"
+    ///     [module.Search]
+    ///     argv = ["curl", "-fsS", "https://api.test/search?q={query}"]
+    ///     in = { query = "String" }
+    ///     out = "String"
+    ///     "#,
+    /// );
+    /// assert!(found.is_empty());
+    /// let text = "in query: String\nresult = Serch(query) with retry: 2, delay: 1s\nout result";
+    /// let reading = Options { modules: Some(&modules), ..Options::default() }.read_script(text);
+    /// let found = &reading.diagnostics[0];
+    /// assert_eq!(found.message, "there is no module `Serch`; did you mean `Search`?");
+    /// assert_eq!(found.span.of(text), "Serch");
+    /// ```
+    pub fn read_script(&self, text: &str) -> Reading {
+        let mut reading = script::read(text, self);
+        reading.complete();
+        reading
+    }
+}
+
+impl Reading {
+    /// What was found in the order of the text, and no definition where there are errors.
+    fn complete(&mut self) {
+        let reading = self;
         let found = &mut reading.diagnostics;
         found.sort_by_key(|found| found.span.start);
         // A YAML alias brings the same finding into several steps.
@@ -247,6 +294,5 @@ impl Options<'_> {
         if reading.has_errors() {
             reading.definition = None;
         }
-        reading
     }
 }

@@ -163,10 +163,18 @@ pub enum FlowKind {
     LooksLikeAnOption,
     /// A value with `..` in a file name.
     LeavesTheDirectory,
+    /// A call of a module that is not declared.
+    UnknownModule,
+    /// A name that no type has.
+    UnknownType,
+    /// A value of another type than what takes it.
+    TypeMismatch,
+    /// Options that belong to the fallback of a call, and look as if they belonged to the call.
+    FallbackTakesOptions,
 }
 
 impl FlowKind {
-    const ALL: [Self; 22] = [
+    const ALL: [Self; 26] = [
         Self::NoSteps,
         Self::OneAction,
         Self::BadName,
@@ -189,6 +197,10 @@ impl FlowKind {
         Self::NoWorktrees,
         Self::LooksLikeAnOption,
         Self::LeavesTheDirectory,
+        Self::UnknownModule,
+        Self::UnknownType,
+        Self::TypeMismatch,
+        Self::FallbackTakesOptions,
     ];
 
     const fn name(self) -> &'static str {
@@ -215,11 +227,21 @@ impl FlowKind {
             Self::NoWorktrees => "no-worktrees",
             Self::LooksLikeAnOption => "looks-like-an-option",
             Self::LeavesTheDirectory => "leaves-the-directory",
+            Self::UnknownModule => "unknown-module",
+            Self::UnknownType => "unknown-type",
+            Self::TypeMismatch => "type-mismatch",
+            Self::FallbackTakesOptions => "fallback-takes-options",
         }
     }
 
     const fn is_warning(self) -> bool {
-        matches!(self, Self::NoWorktrees | Self::LooksLikeAnOption | Self::LeavesTheDirectory)
+        matches!(
+            self,
+            Self::NoWorktrees
+                | Self::LooksLikeAnOption
+                | Self::LeavesTheDirectory
+                | Self::FallbackTakesOptions
+        )
     }
 }
 

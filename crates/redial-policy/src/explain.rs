@@ -64,6 +64,10 @@ const PAGES: &[(&str, &str)] = &[
     ("no-worktrees", include_str!("explain/no-worktrees.md")),
     ("looks-like-an-option", include_str!("explain/looks-like-an-option.md")),
     ("leaves-the-directory", include_str!("explain/leaves-the-directory.md")),
+    ("unknown-module", include_str!("explain/unknown-module.md")),
+    ("unknown-type", include_str!("explain/unknown-type.md")),
+    ("type-mismatch", include_str!("explain/type-mismatch.md")),
+    ("fallback-takes-options", include_str!("explain/fallback-takes-options.md")),
 ];
 
 impl Kind {

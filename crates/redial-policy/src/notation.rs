@@ -39,7 +39,7 @@ use redial_core::clause::Kind as Clause;
 use crate::Format;
 use crate::condition::{BadCondition, Condition, delay_from};
 use crate::diagnostic::{Diagnostic, Kind, Span};
-use crate::document::{Entry, TEXT_MAX};
+use crate::document::{Entry, Notation, TEXT_MAX};
 use crate::draft::{Draft, Written};
 use crate::fields::{self, excerpt, is_plain};
 use crate::lookalike;
@@ -212,6 +212,45 @@ impl<'t> Source<'t> {
         self.duration_at(field, part, place.from(bytes.start), found)
     }
 
+    /// The same where it stands in the text as it is: an option of a call in a script.
+    pub fn duration_of(
+        &self,
+        field: &str,
+        span: Span,
+        found: &mut Vec<Diagnostic>,
+    ) -> Option<Duration> {
+        self.duration_at(field, span.of(self.text), Place::at(span.start), found)
+    }
+
+    /// The policy of a call in a script, by the options about retrying among those that it has: where the name of each is,
+    /// and where its value.
+    pub fn policy_of(
+        &self,
+        name: &str,
+        options: &[(Span, Span)],
+        found: &mut Vec<Diagnostic>,
+    ) -> Entry {
+        let mut draft = Draft::new(self.format, &[]);
+        for (name, value) in options {
+            draft.option(&Written {
+                name: name.of(self.text).to_owned(),
+                name_place: Place::at(name.start),
+                value: value.of(self.text).to_owned(),
+                value_place: Place::at(value.start),
+            });
+        }
+        let whole = match (options.first(), options.last()) {
+            (Some((first, _)), Some((_, last))) => Span { start: first.start, end: last.end },
+            _ => Span { start: 0, end: 0 },
+        };
+        let mut read = draft.read(&mut Patterns::default());
+        let told = std::mem::take(&mut read.diagnostics);
+        let clause = Notation::Clause;
+        let entry = Entry::new(name.to_owned(), clause, whole, draft.clause(), read, &told);
+        found.extend(told);
+        entry
+    }
+
     fn duration_at(
         &self,
         field: &str,
@@ -222,6 +261,8 @@ impl<'t> Source<'t> {
         let vocabulary: Vocabulary = match field {
             "within" => &[("timeout", "within")],
             "rate" => &[("timeout", "rate")],
+            "throttle" => &[("timeout", "throttle")],
+            "cache" => &[("timeout", "cache")],
             "recovery" => &[("timeout", "recovery")],
             "max_retry_after" => &[("timeout", "max_retry_after")],
             _ => &[],

@@ -25,6 +25,9 @@ pub(crate) struct Check {
     /// Notation of the files [default: recognised by their keys]
     #[arg(long, value_name = "DIALECT", hide_possible_values = true)]
     pub(crate) dialect: Option<Dialect>,
+    /// What the calls of scripts run [default: modules.toml beside each]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) modules: Option<String>,
     /// Implementation of another system whose law is meant: go, core, java, js or python
     #[arg(long, value_name = "NAME")]
     pub(crate) client: Option<String>,

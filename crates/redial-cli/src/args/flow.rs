@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::flows::Asked;
+
 /// `redial flow`
 #[derive(Args, Debug)]
 #[command(
@@ -61,6 +63,7 @@ Examples:
   redial flow run thumbnails.yaml --input url=https://example.com/pictures.json
   redial flow run nightly.yaml --run nightly -j 8 --html nightly.html
   redial flow run thumbnails.yaml --run mended --from nightly           what has succeeded and has not changed is kept
+  redial flow run order.cst --modules modules.toml --input query=rain      a script
 
 Everything is checked before anything runs: names, references, cycles, policies, rules, expressions, and programs \
                   that are not on the PATH. What happens is written down in .redial/runs/RUN before redial acts \
@@ -71,15 +74,8 @@ Exit codes: 0 everything succeeded; 1 dead letters are left, or a step failed; 7
                   124 the deadline of the flow; 125 a flow that is wrong, or what happens cannot be written \
                   down. A signal lets running attempts end, and then ends redial.")]
 pub(crate) struct FlowRun {
-    /// Flow: YAML, TOML or JSON; - is standard input
-    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    pub(crate) file: String,
-    /// Value of an input of the flow
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub(crate) input: Vec<String>,
-    /// Items of a map that names no source
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    pub(crate) items: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) source: FlowSource,
     /// Name of the run [default: one that sorts by time]
     #[arg(long, value_name = "NAME")]
     pub(crate) run: Option<String>,
@@ -94,6 +90,40 @@ pub(crate) struct FlowRun {
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) engine: EngineFlags,
+}
+
+/// What is run or planned.
+#[derive(Args, Debug)]
+pub(crate) struct FlowSource {
+    /// Flow: YAML, TOML or JSON, or a script (.cst); - is standard input
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) file: String,
+    /// Value of an input of the flow
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) input: Vec<String>,
+    /// Items of a map that names no source
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) items: Option<PathBuf>,
+    /// What the calls of a script run [default: modules.toml beside it]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) modules: Option<String>,
+    /// Take the values of @example for inputs of a script that have no other
+    #[arg(long)]
+    pub(crate) example: bool,
+}
+
+impl FlowSource {
+    /// As a flow is read by it.
+    pub(crate) fn asked(&self, is_run: bool) -> Asked<'_> {
+        Asked {
+            file: &self.file,
+            inputs: &self.input,
+            items: self.items.as_deref(),
+            modules: self.modules.as_deref(),
+            examples: self.example,
+            is_run,
+        }
+    }
 }
 
 /// `redial flow plan`
@@ -111,15 +141,8 @@ The worst case: each attempt takes all of its timeout and fails, and each wait i
 
 Exit codes: 0 success; 125 a flow that is wrong, or cannot be read.")]
 pub(crate) struct FlowPlan {
-    /// Flow: YAML, TOML or JSON; - is standard input
-    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    pub(crate) file: String,
-    /// Value of an input of the flow
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub(crate) input: Vec<String>,
-    /// Items of a map that names no source
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    pub(crate) items: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) source: FlowSource,
     /// Plan with so many attempts at once [default: as the flow says, else one for each processor]
     #[arg(short, long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=JOBS_MAX))]
     pub(crate) jobs: Option<u32>,

@@ -9,6 +9,7 @@ use crate::args::{Check, CheckFormat};
 use crate::exit_code;
 use crate::flows;
 use crate::output::{self, Failure, count, optional, print, print_error, print_note, replace_file};
+use crate::scripts;
 use crate::source::Source;
 use crate::text::{github, github_property};
 use crate::view::diagnostic::{Drawing, Lines, Position};
@@ -196,15 +197,20 @@ struct Found {
     fixes: Vec<Fix>,
 }
 
-fn found(
-    source: &Source,
-    notation: Option<Notation>,
-    client: Option<&str>,
-) -> Result<Found, Failure> {
+fn found(source: &Source, notation: Option<Notation>, check: &Check) -> Result<Found, Failure> {
+    let client = check.client.as_deref();
     let text = Trees::new(&source.text, source.format).client(client);
     let trees = text.parse();
     let document = text.document(trees.as_deref(), notation);
     let policies = document.policies().len();
+    if notation.is_none()
+        && scripts::is_script(&source.name)
+        && let Some((diagnostics, steps)) = scripts::check(source, check.modules.as_deref())?
+    {
+        let fixes = fixable(&source.text, &document, source.format, notation);
+        let steps = Some(steps);
+        return Ok(Found { policies, is_rules: false, steps, diagnostics, fixes });
+    }
     if is_flow(source, trees.as_deref(), notation) {
         let (reading, fixes) = flows::Outside::default().read(source)?;
         let steps = Some(reading.definition.map_or(0, |definition| definition.steps.len()));
@@ -231,7 +237,7 @@ fn report(
     reports: &mut Vec<Json>,
 ) -> Result<(), Failure> {
     let Found { policies, is_rules, steps, diagnostics: found, fixes } =
-        found(source, notation, check.client.as_deref())?;
+        found(source, notation, check)?;
     summary.files += 1;
     summary.policies += policies;
     summary.sets += usize::from(is_rules);

@@ -110,7 +110,7 @@ impl From<&EngineFlags> for Said {
 
 impl From<&FlowRun> for Said {
     fn from(flags: &FlowRun) -> Self {
-        let (input, items) = (flags.input.clone(), flags.items.clone());
+        let (input, items) = (flags.source.input.clone(), flags.source.items.clone());
         Self { input, items, ..Self::from(&flags.engine) }
     }
 }

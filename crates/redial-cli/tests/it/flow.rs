@@ -26,6 +26,8 @@ mod report;
 #[cfg(target_os = "linux")]
 mod revived;
 #[cfg(target_os = "linux")]
+mod scripts;
+#[cfg(target_os = "linux")]
 mod seed_001;
 #[cfg(unix)]
 mod shared;

@@ -54,6 +54,7 @@ impl Reader<'_, '_, '_> {
             diagnostics: self.found,
             programs: self.programs,
             rule_files: self.rule_files,
+            inputs_missing: Vec::new(),
         }
     }
 

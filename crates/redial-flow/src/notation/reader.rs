@@ -20,7 +20,7 @@ pub(super) const RESERVED: [&str; 4] = ["inputs", "item", "item_number", "secret
 /// How many names are compared in all, to suggest the nearest.
 const COMPARED_MAX: usize = 1_000_000;
 /// How long the name of a step may be, in bytes: it becomes a part of keys and of file names.
-const NAME_MAX: usize = 100;
+pub(super) const NAME_MAX: usize = 100;
 
 /// A step whose policy and needs are not resolved yet.
 pub(super) struct Draft {

@@ -264,8 +264,8 @@ impl<'n> Reader<'_, 'n, '_> {
     fn expression(&mut self, field: &str, node: &'n Node) -> Option<(String, Expression)> {
         let text = self.scalar(field, node, "use an expression such as item.width > 1024")?;
         let dialect = match self.notation {
-            Notation::Flow => Dialect::Cel,
             Notation::WorkItems => Dialect::Loose,
+            _ => Dialect::Cel,
         };
         match Expression::parse_as(&text, dialect) {
             Ok(expression) => Some((text, expression)),
@@ -372,9 +372,9 @@ impl<'n> Reader<'_, 'n, '_> {
             }
             let notation = self.notation;
             let is_near = |known: &Known| match notation {
-                Notation::Flow => known.inside.is_none() || known.inside == at.map,
                 // The other steps have names that the text does not know.
                 Notation::WorkItems => known.is_map,
+                _ => known.inside.is_none() || known.inside == at.map,
             };
             let mut names = self.names_where(is_near);
             names.extend(self.aliases.keys().cloned());

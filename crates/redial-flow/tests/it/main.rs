@@ -13,6 +13,7 @@ mod journal;
 mod machine;
 mod notation;
 mod reasons;
+mod script;
 mod shared;
 mod shell;
 #[cfg(unix)]

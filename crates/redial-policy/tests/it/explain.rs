@@ -63,8 +63,8 @@ impl Read {
     /// None where the text is not to be read.
     fn of(language: &str, text: &str) -> Option<Self> {
         match language {
-            // Flows are read by the tests of `redial-flow`.
-            "text" | "flow" => None,
+            // Flows and scripts are read by the tests of `redial-flow`.
+            "text" | "flow" | "script" => None,
             "clause" => Some(Self::clause(text)),
             "constellation" => Some(Self::document(text, Format::Text)),
             "yaml" => Some(Self::document(text, Format::Yaml)),

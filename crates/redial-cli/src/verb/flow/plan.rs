@@ -16,8 +16,7 @@ pub(crate) fn run(arguments: &FlowPlan) -> Result<u8, Failure> {
     if to_stdout + usize::from(arguments.json) > 1 {
         return Err(Failure::from("standard output holds one of --json, --svg - and --html -"));
     }
-    let flows::Loaded { definition, warnings } =
-        flows::load(&arguments.file, &arguments.input, arguments.items.as_deref())?;
+    let flows::Loaded { definition, warnings } = flows::load(&arguments.source.asked(false))?;
     let slots = slots(arguments.jobs, definition.slots);
     let prepared = Prepared::new(definition).map_err(|error| error.to_string())?;
     let outlook = Outlook::new(&prepared, slots);

@@ -22,8 +22,7 @@ use crate::verb::said::Said;
 use crate::view::flow::page;
 
 pub(crate) fn run(arguments: &FlowRun) -> Result<u8, Failure> {
-    let flows::Loaded { definition, .. } =
-        flows::load(&arguments.file, &arguments.input, arguments.items.as_deref())?;
+    let flows::Loaded { definition, .. } = flows::load(&arguments.source.asked(true))?;
     let store = Store::at(&arguments.engine.store.store);
     let name = match &arguments.run {
         Some(name) => parsed(name)?,

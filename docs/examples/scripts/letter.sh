@@ -1,0 +1,3 @@
+# Prints what it is given.
+printf 'Dear customer: '
+cat
