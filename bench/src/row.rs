@@ -185,10 +185,11 @@ pub(crate) fn everyday() -> Vec<Row> {
         (Call::LargeBlocking, towards(18.0, 22.0), AtMost(30.0)),
         (Call::LargeBlockingFailures, towards(72.0, 94.0), towards(110.0, 138.0)),
         (Call::ThreadDelayBy2, towards(40.0, 43.0), AtMost(43.0)),
-        (Call::ThreadDelayBy1_1, towards(60.0, 218.0), towards(60.0, 224.0)),
+        (Call::ThreadDelayBy1_1, towards(60.0, 114.0), towards(60.0, 224.0)),
         (Call::ThreadDelayBy1_1Steady, AtMost(54.0), towards(60.0, 64.0)),
-        (Call::Build, towards(300.0, 380.0), towards(300.0, 380.0)),
+        (Call::Build, towards(300.0, 376.0), towards(300.0, 380.0)),
         (Call::Parse, AtMost(4700.0), AtMost(5000.0)),
+        (Call::Clock, AtMost(112.0), AtMost(150.0)),
     ];
     let mut rows = Vec::new();
     for (call, linked, unlinked) in calls {

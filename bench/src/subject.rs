@@ -62,6 +62,8 @@ pub(crate) enum Call {
     /// A policy from settings that are known at run time.
     Build,
     Parse,
+    /// What a timeout, a deadline or a breaker asks for: the time, once.
+    Clock,
 }
 
 /// What a subject can tell about itself without being timed.
@@ -88,7 +90,7 @@ pub(crate) enum Figure {
 }
 
 impl Call {
-    const ALL: [Self; 24] = [
+    const ALL: [Self; 25] = [
         Self::AsyncSuccess,
         Self::BlockingSuccess,
         Self::DelayBy2,
@@ -113,6 +115,7 @@ impl Call {
         Self::ThreadDelayBy1_1Steady,
         Self::Build,
         Self::Parse,
+        Self::Clock,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -141,6 +144,7 @@ impl Call {
             Self::ThreadDelayBy1_1Steady => "thread-delay-by-1.1-steady",
             Self::Build => "build",
             Self::Parse => "parse",
+            Self::Clock => "clock",
         }
     }
 
@@ -171,6 +175,7 @@ impl Call {
             Self::ThreadDelayBy1_1Steady => "next delay by 1.1, at its cap",
             Self::Build => "policy built at run time",
             Self::Parse => "policy parsed",
+            Self::Clock => "one reading of the clock",
         }
     }
 

@@ -1,6 +1,7 @@
 //! The operation alone.
 
 use std::cell::Cell;
+use std::time::Instant;
 
 use crate::cases::HOUR;
 use crate::memory::per_sleeping_task;
@@ -23,6 +24,7 @@ pub(crate) const BARE: Subject = Subject {
         (Call::LargeAsync, large_async),
         (Call::LargeBlocking, large_blocking),
         (Call::LargeBlockingFailures, large_blocking_failures),
+        (Call::Clock, clock),
     ],
     figures: &[(Figure::Yields, yields_made), (Figure::TaskBytes, task_bytes)],
 };
@@ -51,6 +53,10 @@ fn async_failures(times: u64) {
 
 fn yields_made() -> f64 {
     yields(four_times)
+}
+
+fn clock(times: u64) {
+    repeat::blocking(times, Instant::now);
 }
 
 /// A sleep and nothing around it.

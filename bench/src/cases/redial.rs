@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::hint::black_box;
 
 use redial::{
-    Backoff, Breaker, Budget, Policy, SplitMix64, ThreadRandom, Time, Verdict, blocking, retry,
+    Backoff, Breaker, Budget, Clock as _, Policy, SplitMix64, ThreadRandom, Time, TokioClock,
+    Verdict, blocking, retry,
 };
 
 use crate::cases::{CAP, HOUR, INITIAL, RETRIES};
@@ -46,6 +47,7 @@ pub(crate) const REDIAL: Subject = Subject {
         (Call::ThreadDelayBy1_1Steady, thread_delay_by_1_1_steady),
         (Call::Build, build),
         (Call::Parse, parse),
+        (Call::Clock, clock),
     ],
     figures: &[
         (Figure::Yields, yields_made),
@@ -240,6 +242,10 @@ fn parse(times: u64) {
     const CLAUSE: &str =
         "retry: 3, delay: 100ms, backoff: exponential, max_delay: 60s, jitter: full";
     repeat::blocking(times, || black_box(CLAUSE).parse::<Policy>().ok());
+}
+
+fn clock(times: u64) {
+    repeat::blocking(times, || TokioClock.now());
 }
 
 fn options_future_bytes() -> f64 {
