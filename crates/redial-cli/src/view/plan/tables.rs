@@ -79,7 +79,7 @@ pub(super) fn columns(views: &[View<'_>], first: usize, (layout, format): Tightn
     };
     // One row more than there are delays, in which the last policy gives up.
     let rows =
-        (0..=most).filter(|at| *at < most || views.iter().any(|view| delay(view, *at) != ""));
+        (0..=most).filter(|at| *at < most || views.iter().any(|view| !delay(view, *at).is_empty()));
     let rows = rows.map(|at| line(&(at + 1).to_string(), &|of| delay(&views[of], at)));
     let mut sums = vec![
         line("attempts", &|of| attempts_words(views[of].planned)),
