@@ -28,7 +28,8 @@ pub enum Type {
 }
 
 impl Type {
-    /// Whether a value is of this type. Fields that a record does not name may be there.
+    /// Whether a value is of this type. Fields that a record does not name may be there; those that it names are there, be
+    /// it with null.
     ///
     /// # Errors
     /// What is wrong, to follow "its output": `is 7, and not a String`.
@@ -55,10 +56,9 @@ impl Type {
             (Self::Record(fields), Json::Object(values)) if number::of_fields(values).is_none() => {
                 for (name, of) in fields {
                     path.push_str(&format!(".{name}"));
-                    match (values.get(name), of) {
-                        (Some(value), _) => of.find(value, path)?,
-                        (None, Self::Optional(_)) => {}
-                        (None, _) => return Err(format!("has no `{}`, of type {of}", &path[1..])),
+                    match values.get(name) {
+                        Some(value) => of.find(value, path)?,
+                        None => return Err(format!("has no `{}`, of type {of}", &path[1..])),
                     }
                     path.truncate(length);
                 }

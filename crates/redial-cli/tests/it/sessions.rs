@@ -15,7 +15,8 @@ fn the_sessions_go_as_the_documents_say() {
     let topics = ["budget", "breaker", "events", "exit-codes", "environment"];
     let topics = topics.map(|topic| format!("crates/redial-cli/src/help/{topic}.md"));
     let documents =
-        ["README.md", "docs/RUNNING.md", "docs/MAP.md", "docs/FLOWS.md", "docs/SCRIPTS.md"].map(str::to_owned);
+        ["README.md", "docs/RUNNING.md", "docs/MAP.md", "docs/FLOWS.md", "docs/SCRIPTS.md"]
+            .map(str::to_owned);
     for document in documents.into_iter().chain(topics) {
         let path = root().join(&document);
         let text = std::fs::read_to_string(&path).unwrap();

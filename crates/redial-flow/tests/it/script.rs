@@ -139,6 +139,14 @@ fn calls_that_do_not_depend_on_each_other_need_nothing_of_each_other() {
 }
 
 #[test]
+fn a_text_that_is_given_to_a_function_stays_text() {
+    let definition =
+        definition("in q: String\na = concat(q, \"{0} '\")\nb = max(1, 2)\nout a\nout b\n");
+    assert_eq!(values(&definition)["a"], "inputs.q + '{0} \\''");
+    assert_eq!(values(&definition)["b"], "1 > 2 ? 1 : 2");
+}
+
+#[test]
 fn a_call_in_an_arm_is_run_where_that_is_taken() {
     let definition = definition(
         "in n: Int\n\
@@ -428,4 +436,63 @@ fn names_of_every_script_are_names() {
         ));
         assert_eq!(definition.steps.len(), 3, "{name}");
     }
+}
+
+const WHOLE: &str = r#"type Pair = { a: Int, b: Optional<String> }
+@example("x") in query: String
+in n: Int
+in pair: Pair
+in list: List<Float>
+a = Search(query) with retry: 3, delay: 1s, backoff: exponential, timeout: 5s, throttle: 10/1s
+b = Search("${a} and ${n + 1}") with fallback: Search(query) with retry: 1, on_error: skip
+c = Count({ id: n, name: "it's" }, 2) with on_error: log, fallback: n / 2, priority: high, lazy
+d = if (n > 1 and not (n == 3)) c else if (n < 0) -n else 0
+e = branch { n > d -> Search("1") when n != 7, otherwise -> pair.b }
+f = e ?? pair.b ?? Search(a)
+g = [1.5, 2] # a list
+h = list-length(list) * 2 - max(n, d)
+i = Name({ id: h, name: trim(f) }) with concurrency: 2
+out f
+out g
+out i
+"#;
+
+/// Heaps of words of a script are read, whatever they are: what is wrong has a place in the text, and what is not wrong can
+/// be prepared to run.
+#[test]
+fn what_is_read_without_an_error_can_be_run() {
+    use redial_seeds::Draw as _;
+    let words: Vec<&str> = WHOLE.split_inclusive([' ', '\n', '(', ')', ',', '"', '.']).collect();
+    let modules = modules();
+    redial_seeds::each_case(300, |dice| {
+        let mut words = words.clone();
+        for _ in 0..dice.below(4) {
+            let (at, other) = (dice.below(words.len()), dice.below(words.len()));
+            match dice.below(4) {
+                0 => drop(words.remove(at)),
+                1 => words.insert(at, words[other]),
+                2 => words.swap(at, other),
+                _ => words.insert(
+                    at,
+                    dice.pick(&["with ", "}", "\"", "${", "é", "\u{0}", "-9", "??", "\n"]),
+                ),
+            }
+        }
+        let text = words.concat();
+        let options = Options { modules: Some(&modules), ..Options::default() };
+        let reading = options.read_script(&text);
+        for found in &reading.diagnostics {
+            assert!(text.get(found.span.start..found.span.end).is_some(), "{found:?}\n{text}");
+        }
+        if let Some(definition) = reading.definition {
+            let pinned = serde_json::to_string(&definition).unwrap();
+            let again: Definition = serde_json::from_str(&pinned).unwrap();
+            assert_eq!(again, definition);
+            if let Err(bad) = Prepared::new(definition) {
+                panic!("{bad}\n{text}\n{pinned}");
+            }
+        }
+    });
+    let all = read(WHOLE);
+    assert!(all.definition.is_some(), "{}", told(WHOLE));
 }

@@ -103,9 +103,15 @@ impl<'o> Lowering<'_, 'o> {
         let is_division = function.name == "divide" && of == Some(Type::Float);
         let text = if is_division { "double({0}) / double({1})" } else { function.cel };
         self.compute(of, values, span, |parts| {
-            let mut text = text.to_owned();
-            for (at, part) in parts.iter().enumerate().rev() {
-                text = text.replace(&format!("{{{at}}}"), part);
+            // In one pass: a text that is given may have braces of its own.
+            let mut pieces = text.split('{');
+            let mut text = pieces.next().unwrap_or_default().to_owned();
+            for piece in pieces {
+                let (at, rest) = piece.split_once('}').unwrap_or((piece, ""));
+                text.extend(
+                    at.parse::<usize>().ok().and_then(|at| parts.get(at)).map(String::as_str),
+                );
+                text.push_str(rest);
             }
             text
         })

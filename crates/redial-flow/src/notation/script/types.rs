@@ -100,7 +100,7 @@ impl Type {
             (Self::List(of), Self::List(other)) => of.takes(other),
             (Self::Record(fields), Self::Record(others)) => fields.iter().all(|(name, of)| {
                 let other = others.iter().find(|(other, _)| other == name);
-                other.map_or(matches!(of, Self::Optional(_)), |(_, other)| of.takes(other))
+                other.is_some_and(|(_, other)| of.takes(other))
             }),
             (one, other) => one == other,
         }
