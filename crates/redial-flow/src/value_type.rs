@@ -20,11 +20,11 @@ pub enum Type {
     /// True or false.
     Boolean,
     /// A value, or none: null.
-    Optional(Box<Type>),
+    Optional(Box<Self>),
     /// Any number of values.
-    List(Box<Type>),
+    List(Box<Self>),
     /// Values by their names.
-    Record(Vec<(String, Type)>),
+    Record(Vec<(String, Self)>),
 }
 
 impl Type {
