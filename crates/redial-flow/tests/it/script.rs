@@ -72,10 +72,12 @@ fn step(definition: &Definition, name: &str) -> Value {
 
 /// The steps in CEL, and under which conditions.
 fn values(definition: &Definition) -> BTreeMap<&str, &str> {
-    let of = |action| match action {
-        &Action::Value(ref text) => text.as_str(),
-        _ => "",
-    };
+    fn of(action: &Action) -> &str {
+        match action {
+            Action::Value(text) => text,
+            _ => "",
+        }
+    }
     definition.steps.iter().map(|step| (step.name.as_str(), of(&step.action))).collect()
 }
 
