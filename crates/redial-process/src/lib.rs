@@ -11,7 +11,7 @@
 //! use std::time::Duration;
 //!
 //! use redial_core::{Backoff, Limits};
-//! use redial_policy::Rules;
+//! use redial_policy::{Draws, Rules};
 //! use redial_process::shared::SharedGate;
 //! use redial_process::{
 //!     Attempt, AttemptLoop, Clock, Command, End, Observer, Options, Progress, Reactor, Sinks, Stdin,
@@ -33,7 +33,7 @@
 //!     variables: Vec::new(),
 //!     stdin: Stdin::Null,
 //!     sinks: Sinks::default(),
-//!     policy: Backoff::constant(Duration::from_millis(1)).attempts(5),
+//!     policy: Draws::of(Backoff::constant(Duration::from_millis(1)).attempts(5)),
 //!     limits: Limits::new(),
 //!     timeout: Some(Duration::from_secs(60)),
 //!     rules: Rules::default(),
