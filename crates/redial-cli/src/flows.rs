@@ -268,6 +268,6 @@ pub(crate) fn is_on_path(name: &str) -> bool {
 
 /// Where nothing is run, nothing is missing.
 #[cfg(not(unix))]
-fn is_on_path(_: &str) -> bool {
+pub(crate) fn is_on_path(_: &str) -> bool {
     true
 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 use clap::ArgMatches;
 use redial_core::clause::Kind as Clause;
 use redial_core::{Backoff, Policy};
+#[cfg(unix)]
+use redial_policy::Draws;
 use redial_policy::notation::Source as Text;
-use redial_policy::{
-    Diagnostic, Document, Draws, Entry, Kind, Notation, System, Timing, overlay, read,
-};
+use redial_policy::{Diagnostic, Document, Entry, Kind, Notation, System, Timing, overlay, read};
 
 use crate::args::PolicyFlags;
 use crate::environment;
@@ -52,6 +52,7 @@ impl SelectedPolicy {
     }
 
     /// A limit that leaves no time for an attempt is a mistake.
+    #[cfg(unix)]
     pub(crate) fn refuse_no_time(&self) -> Result<(), Failure> {
         let limits = [("timeout", self.entry.timeout), ("within", self.policy.get_within())];
         match limits.into_iter().find(|(_, limit)| *limit == Some(Duration::ZERO)) {
